@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+// The usual kinds, with their usual arguments. Everything else goes through Do.
+
+func at(ref protocol.Ref) protocol.Target { return protocol.Target{ElementRef: ref} }
+
+// Open navigates to a URL.
+func (o *Owner) Open(ctx context.Context, url string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindOpen, &protocol.OpenArgs{URL: url}, opts...)
+}
+
+// Observe looks at the page.
+func (o *Owner) Observe(ctx context.Context, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindObserve, &protocol.ObserveArgs{}, opts...)
+}
+
+// Click clicks an element.
+func (o *Owner) Click(ctx context.Context, ref protocol.Ref, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindClick, &protocol.ClickArgs{Target: at(ref)}, opts...)
+}
+
+// Fill replaces the value of a text field. Not for secrets.
+func (o *Owner) Fill(ctx context.Context, ref protocol.Ref, value string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindFill, &protocol.FillArgs{Target: at(ref), Value: value}, opts...)
+}
+
+// FillCredential fills a secret that the fleet knows by this name.
+func (o *Owner) FillCredential(ctx context.Context, ref protocol.Ref, name string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindFillCredential, &protocol.FillCredentialArgs{Target: at(ref), CredentialRef: name}, opts...)
+}
+
+// Press presses a key at an element, or where the focus is (ref empty).
+func (o *Owner) Press(ctx context.Context, ref protocol.Ref, key string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindPress, &protocol.PressArgs{Target: at(ref), Key: key}, opts...)
+}
+
+// Select chooses options by value or label.
+func (o *Owner) Select(ctx context.Context, ref protocol.Ref, values []string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindSelect, &protocol.SelectArgs{Target: at(ref), Values: values}, opts...)
+}
+
+// Check sets a checkbox, radio or switch.
+func (o *Owner) Check(ctx context.Context, ref protocol.Ref, checked bool, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindCheck, &protocol.CheckArgs{Target: at(ref), Checked: &checked}, opts...)
+}
+
+// Back goes back in the history.
+func (o *Owner) Back(ctx context.Context, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindBack, nil, opts...)
+}
+
+// Forward goes forward in the history.
+func (o *Owner) Forward(ctx context.Context, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindForward, nil, opts...)
+}
+
+// Reload loads the page again.
+func (o *Owner) Reload(ctx context.Context, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindReload, nil, opts...)
+}
+
+// Screenshot takes a picture.
+func (o *Owner) Screenshot(ctx context.Context, args protocol.ScreenshotArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindScreenshot, &args, opts...)
+}
+
+// ExtractTable reads a table's rows.
+func (o *Owner) ExtractTable(ctx context.Context, args protocol.ExtractArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindExtractTable, &args, opts...)
+}
+
+// ExtractLinks reads the links.
+func (o *Owner) ExtractLinks(ctx context.Context, args protocol.ExtractArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindExtractLinks, &args, opts...)
+}
+
+// Ping asks the environment whether it is there, past its queue.
+func (o *Owner) Ping(ctx context.Context, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindPing, nil, opts...)
+}
+
+// Cancel asks that a request not run, or stop.
+func (o *Owner) Cancel(ctx context.Context, id protocol.RequestID, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindCancel, &protocol.CancelArgs{Request: id}, opts...)
+}
+
+// Interrupt stops the request that runs now, if it is the named one.
+func (o *Owner) Interrupt(ctx context.Context, id protocol.RequestID, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindInterrupt, &protocol.InterruptArgs{Request: id}, opts...)
+}

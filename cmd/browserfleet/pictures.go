@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+type screenshotCmd struct {
+	agentFlags
+	tabFlag
+	Output   string `short:"o" help:"File to write (.jpg or .png), or json." default:"page.jpg" placeholder:"FILE"`
+	FullPage bool   `help:"The whole page, not only what is in view."`
+	Quality  int    `help:"Quality of a JPEG, 1-100." default:"70"`
+}
+
+// Run takes a picture. It is written as it came: its name says what is wanted.
+func (c *screenshotCmd) Run(a *app) error {
+	args := &protocol.ScreenshotArgs{FullPage: c.FullPage, Format: "jpeg", Quality: c.Quality}
+	if strings.HasSuffix(strings.ToLower(c.Output), ".png") {
+		args.Format, args.Quality = "png", 0
+	}
+	var taken *protocol.Screenshot
+	err := c.act(a, c.Output == "json", func(ctx context.Context, s *session) (*protocol.Result, error) {
+		res, err := s.do(ctx, protocol.KindScreenshot, args, c.options()...)
+		if err == nil {
+			taken = res.Screenshot
+		}
+		return res, err
+	})
+	if err != nil || c.Output == "json" || taken == nil {
+		return err
+	}
+	if err := os.WriteFile(c.Output, taken.Data, 0o600); err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	a.printf("%s: %s, %d x %d, %d bytes\n", c.Output, taken.MediaType, taken.Width, taken.Height, taken.Bytes)
+	return nil
+}
+
+type extractCmd struct {
+	verb
+	What   string   `arg:"" enum:"table,links" help:"table or links."`
+	Region string   `arg:"" optional:"" help:"Only this part of the page, such as e12 (default for a table: the first one of the page)."`
+	Fields []string `help:"Columns, in this order."`
+	Limit  int      `help:"Rows at most." default:"100"`
+}
+
+// Run reads records.
+func (c *extractCmd) Run(a *app) error {
+	kind := protocol.KindExtractTable
+	if c.What == "links" {
+		kind = protocol.KindExtractLinks
+	}
+	return c.run(a, kind, func(s *session) protocol.Args {
+		t := s.target(c.Region)
+		return &protocol.ExtractArgs{RegionRef: t.ElementRef, ObservationID: t.ObservationID, Fields: c.Fields, Limit: c.Limit}
+	})
+}

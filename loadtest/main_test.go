@@ -1,0 +1,9 @@
+package loadtest
+
+import (
+	"testing"
+
+	"github.com/browserfleet/browserfleet/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

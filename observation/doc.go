@@ -1,0 +1,56 @@
+// Package observation turns a page into what an agent is shown, and a ref back
+// into the one element that it means. It owns observations, refs and pictures;
+// it never acts on a page (package action does), never decides about URLs, and
+// never launches or attaches anything: a Page is given.
+//
+// # Shape
+//
+//	Page        the tab, of the supervisor: commands, a state, a signal
+//	Read/Invoke calls of the page's script (package pagejs) in its isolated world
+//	Observer    one an environment: observations, digests, the table of refs
+//	Screenshot  a picture within bounds
+//
+// One observation is one round trip. The page collects, ranks coarsely and
+// returns at most four times the budget with exact totals; here the answer is
+// held against bounds, ranked, cut, given refs and a digest.
+//
+// # Refs
+//
+// A ref (e1, e2…) means one DOM node: a number in a table that the isolated
+// world keeps, in a document that has a random token. Refs count up for a whole
+// generation and are never used twice. A node that is shown again has its old
+// ref, whatever was observed in between.
+//
+//	never shown ---- Observe ----> shown (fingerprint of what was shown)
+//	shown      ---- Observe ----> shown (newer fingerprint)
+//	shown      ---- document replaced, node removed ----> stale_ref
+//	shown      ---- name, role, type, href or record differ from the newest
+//	                fingerprint at the moment of dispatch ----> ref_changed
+//	any        ---- new generation (New) ----> stale_ref
+//
+// Resolve knows the first and the last; the page checks the others right before
+// dispatch, in the same call as the hit test.
+//
+// An observation id is "o-GENERATION-N". It is optional in requests; one of
+// another generation is refused.
+//
+// # Trust
+//
+// Text, names, values and labels are the page's: untrusted. Their sizes are
+// bounded in the page and again here, because a page may have taken over its
+// renderer; what is cut is cut at code points and counted. Values of secret
+// fields do not leave the page at all.
+//
+// The world is addressed by its unique id: Chromium uses context numbers again
+// in another process, where the same number can be the page's own world.
+//
+// # Goroutines and locks
+//
+// None. An Observer belongs to one goroutine at a time; every wait ends with the
+// caller's context, a dialog, a crash or the loss of the page.
+//
+// # With a dialog open
+//
+// Chromium answers nothing that needs the renderer. Observe then returns at once
+// what it knew last, marked stale, with the dialog in it.
+package observation

@@ -1,0 +1,222 @@
+package observation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+// observeLimit is how long an observation may take when ctx allows more.
+const observeLimit = 15 * time.Second
+
+// recentDialogs is how many closed dialogs an observation tells of, and
+// recentMessage how much of what each said, in code points. An action's own
+// dialogs are in its transition, whole.
+const (
+	recentDialogs = 20
+	recentMessage = 300
+)
+
+// Observer makes the observations of one environment and knows what its refs
+// mean. One goroutine uses it at a time.
+type Observer struct {
+	generation protocol.Generation
+	count      int
+	refs       *refs
+	last       *protocol.Observation
+	told       map[protocol.DialogID]bool // recent dialogs that were shown
+}
+
+// New begins a generation: no ref of an earlier one means anything any more.
+func New(generation protocol.Generation) *Observer {
+	return &Observer{generation: generation, refs: newRefs(), told: map[protocol.DialogID]bool{}}
+}
+
+// Generation is the one that refs and observation ids belong to.
+func (o *Observer) Generation() protocol.Generation { return o.generation }
+
+// Last is the newest observation, nil before the first.
+func (o *Observer) Last() *protocol.Observation { return o.last }
+
+// Observe reads the page. With a dialog open it touches no renderer: it returns
+// the last that is known, marked stale, with the dialog. Its error wraps
+// ErrCrashed, ErrLost or the cause of ctx.
+func (o *Observer) Observe(ctx context.Context, page Page, budget protocol.ObserveBudget) (*protocol.Observation, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, observeLimit, errors.New("the page did not answer"))
+	defer cancel()
+	args := passArgs{Elements: budget.Elements * oversample, MaxTier: maxTier, Text: budget.TextChars}
+	var p pass
+	err := Read(ctx, page, "observe", args, &p)
+	if errors.Is(err, ErrDialog) {
+		return o.behindDialog(page, budget), nil
+	}
+	if err == nil {
+		err = p.check(args)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("observe: %w", err)
+	}
+	p.rank()
+	return o.build(page.State(), &p, budget), nil
+}
+
+// build makes the observation that the agent is shown.
+func (o *Observer) build(s State, p *pass, budget protocol.ObserveBudget) *protocol.Observation {
+	shown := choose(p, budget)
+	obs := o.next(s, budget)
+	obs.URL, obs.Title = p.URL, p.Title
+	obs.Text, obs.TotalTextChars = p.Text, p.TotalText
+	obs.TextTruncated = p.TextCut && budget.TextChars > 0 // text that nobody asked for is not missing
+	obs.TotalElements = p.Total
+	obs.ElementsTruncated = len(shown) < p.Total || p.Partial
+	obs.Partial = p.Partial
+	labels := make(map[int64]string, len(p.Groups))
+	for _, g := range p.Groups {
+		labels[g.ID] = g.Label
+	}
+	groups := make(map[protocol.GroupRef]int)
+	for i := range shown {
+		e := &shown[i]
+		ref := o.refs.show(p.Doc, e)
+		o.refs.byRef[ref].Page = s.ID
+		var group protocol.GroupRef
+		if e.Group != 0 {
+			group = o.refs.group(p.Doc, e.Group)
+			at, ok := groups[group]
+			if !ok {
+				at = len(obs.Groups)
+				groups[group] = at
+				obs.Groups = append(obs.Groups, protocol.Group{Ref: group, Label: labels[e.Group]})
+			}
+			obs.Groups[at].Elements = append(obs.Groups[at].Elements, ref)
+		}
+		obs.Elements = append(obs.Elements, e.shown(ref, group))
+	}
+	obs.Digest = digest(obs, p.TextHash)
+	o.last = obs
+	return obs
+}
+
+// newDialogs are those that no observation has shown as closed: what a page said
+// in a dialog must not stand beside every other page from then on.
+func (o *Observer) newDialogs(recent []protocol.Dialog) []protocol.Dialog {
+	var fresh []protocol.Dialog
+	for _, d := range recent {
+		if !o.told[d.ID] {
+			if short := Cut(d.Message, recentMessage); short != d.Message {
+				d.Message, d.Truncated = short, true
+			}
+			fresh = append(fresh, d)
+		}
+	}
+	clear(o.told) // those that are not recent any more come never again
+	for _, d := range recent {
+		o.told[d.ID] = true
+	}
+	return fresh
+}
+
+// maxTier is the highest there is.
+const maxTier = 5
+
+// choose is what of a pass is shown. A page that fits the budget is shown whole;
+// only of a larger one the mode leaves out the higher tiers.
+func choose(p *pass, budget protocol.ObserveBudget) []passElement {
+	shown := p.Elements
+	if p.Total > budget.Elements || p.Partial {
+		n := slices.IndexFunc(shown, func(e passElement) bool { return e.Tier > budget.MaxTier })
+		if n >= 0 {
+			shown = shown[:n]
+		}
+	}
+	return shown[:min(len(shown), budget.Elements)]
+}
+
+// behindDialog is the last known page with the dialog in front of it.
+func (o *Observer) behindDialog(page Page, budget protocol.ObserveBudget) *protocol.Observation {
+	s := page.State()
+	obs := o.next(s, budget)
+	obs.Stale = true
+	obs.URL = Cut(s.URL, maxURL)
+	if last := o.last; last != nil && last.URL == obs.URL && last.PageID == obs.PageID {
+		now := *obs
+		*obs = *last
+		obs.ID, obs.At, obs.PendingDialogs, obs.RecentDialogs, obs.Stale = now.ID, now.At, now.PendingDialogs, now.RecentDialogs, true
+		obs.Tabs, obs.FrameTree = now.Tabs, now.FrameTree
+	}
+	if obs.Digest == "" {
+		obs.Digest = digest(obs, "")
+	}
+	o.last = obs
+	return obs
+}
+
+func (o *Observer) next(s State, budget protocol.ObserveBudget) *protocol.Observation {
+	o.count++
+	o.refs.now = o.count
+	obs := &protocol.Observation{
+		ID: observationID(o.generation, o.count), Generation: o.generation, PageID: s.ID,
+		Mode: budget.Mode, At: protocol.At(time.Now()),
+		RecentDialogs: o.newDialogs(s.RecentDialogs[max(0, len(s.RecentDialogs)-recentDialogs):]),
+	}
+	obs.PendingDialogs = s.Dialogs
+	if s.Tabs != nil && s.Frames != nil {
+		obs.Tabs, obs.FrameTree = s.Tabs(), s.Frames(budget.AllFrames)
+	}
+	return obs
+}
+
+// digest changes when URL, title, text or elements do. The text counts by its
+// hash, so that what was cut off counts too.
+func digest(obs *protocol.Observation, textHash string) string {
+	raw, err := json.Marshal(struct {
+		URL, Title, Text string
+		Chars, Total     int
+		Elements         []protocol.Element
+	}{obs.URL, obs.Title, textHash, obs.TotalTextChars, obs.TotalElements, obs.Elements})
+	if err != nil {
+		return "" // strings and numbers always encode
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// TabOf is the tab that a ref was shown in, empty when there is none.
+func (o *Observer) TabOf(ref protocol.Ref) protocol.PageID {
+	if t, ok := o.refs.byRef[ref]; ok {
+		return t.Page
+	}
+	return ""
+}
+
+// Resolve says which element a ref means, as far as that is known without
+// asking the page: it checks the node and its fingerprint right before dispatch.
+// An observation id of this generation that is not known is accepted, since a
+// ref means the same in all of them; one of another generation is stale.
+func (o *Observer) Resolve(ref protocol.Ref, id protocol.ObservationID) (Target, *protocol.Error) {
+	shown := o.count
+	if id != "" {
+		g, n, ok := readObservationID(id)
+		if !ok || g != o.generation {
+			return Target{}, protocol.Errorf(protocol.CodeStaleRef,
+				"observation %s is not of this environment's generation %d", Cut(string(id), 40), o.generation)
+		}
+		shown = n
+	}
+	t, ok := o.refs.byRef[ref]
+	if !ok {
+		return Target{}, protocol.Errorf(protocol.CodeStaleRef, "%s was never shown in generation %d", Cut(string(ref), 20), o.generation)
+	}
+	if shown < t.since {
+		return Target{}, protocol.Errorf(protocol.CodeRefChanged, "%s is by now %s %q: it was shown so after observation %s",
+			t.Ref, t.Role, Cut(t.Name, 80), Cut(string(id), 40))
+	}
+	return *t, nil
+}

@@ -1,0 +1,170 @@
+// The pass: everything that an observation shows, in one call.
+
+/**
+ * @typedef {object} ObserveArgs
+ * @property {number} elements how many elements to return, at most
+ * @property {number} maxTier elements of a higher tier are counted, not returned
+ * @property {number} text how many characters of text to return
+ */
+
+/**
+ * @typedef {object} Candidate
+ * @property {Element} el
+ * @property {Element} surface what a user sees of it
+ * @property {string} role
+ * @property {number} order in the document
+ * @property {number} tier
+ * @property {string} section
+ * @property {Element | null} record
+ * @property {boolean} pagination
+ */
+
+/** How long a pass may take, in ms, before it stops and says so. */
+const PASS_LIMIT = 2000;
+const MAX_HREF = 2048;
+const MAX_SHOWN_HREF = 1024;
+/** How much of the text counts for the digest, in UTF-16 units. */
+const HASHED_TEXT = 60000;
+
+/** Where every listed element was when it was last seen, in page coordinates. @type {Map<number, number[]>} */
+const lastBox = new Map();
+
+/** Open shadow roots of the newest pass: for texts, and for watching changes. @type {ShadowRoot[]} */
+let knownRoots = [];
+
+/** Where the pass begins: a modal dialog makes the rest of the page inert. @type {() => Element | null} */
+const passRoot = () => {
+  const modals = documentQueryAll(document, "dialog:modal");
+  return modals.length ? modals[modals.length - 1] : documentElementOf(document);
+};
+
+/** @type {(surroundings: Surroundings) => {found: Candidate[], partial: boolean}} */
+const findCandidates = (surroundings) => {
+  /** @type {Candidate[]} */
+  const found = [];
+  /** @type {ShadowRoot[]} */
+  const roots = [];
+  const root = passRoot();
+  const limit = now() + PASS_LIMIT;
+  let partial = false;
+  let seen = 0;
+  if (root) {
+    walkFlat(root, (el) => {
+      if (partial || ((++seen & 255) === 0 && now() > limit)) return (partial = true);
+      if (UNSEEN.has(localName(el)) || hasAttribute(el, "inert")) return true;
+      const shadow = shadowRootOf(el);
+      if (shadow) roots.push(shadow);
+      const role = actionRole(el);
+      if (role !== "") {
+        const surface = surfaceOf(el);
+        if (surface) found.push(place(el, surface, role, seen, surroundings));
+      }
+      return localName(el) === "select";
+    });
+  }
+  knownRoots = roots;
+  return { found, partial };
+};
+
+/** @type {(el: Element, surface: Element, role: string, order: number, surroundings: Surroundings) => Candidate} */
+const place = (el, surface, role, order, surroundings) => {
+  const section = surroundings.section(el);
+  const record = surroundings.record(el);
+  const pagination = surroundings.pages(el, role);
+  const isTitle = record !== null && FIRST_TIER_ROLES.has(role) === false && surroundings.title(record).title === el;
+  return { el, surface, role, order, section, record, pagination, tier: tierOf(role, section, pagination, record !== null, isTitle) };
+};
+
+/** @type {(el: Element) => string} */
+const hrefOf = (el) => {
+  const declared = attributeOf(el, "href") ?? attributeOf(el, "xlink:href");
+  if (declared === null || declared.length > 65536) return "";
+  try {
+    return new URL(declared.trim(), el.baseURI).href.slice(0, MAX_HREF);
+  } catch {
+    return declared.slice(0, MAX_HREF);
+  }
+};
+
+/** @type {(el: Element) => string} */
+const inputTypeOf = (el) => (isHTML(el, "input") ? /** @type {HTMLInputElement} */ (el).type : "");
+
+/** Code and data in a link are no addresses: only what they are is shown. @type {(href: string) => string} */
+const shownHref = (href) => (/^(javascript|data|blob):/i.test(href) && href.length > 60 ? href.slice(0, 60) + "…" : href.slice(0, MAX_SHOWN_HREF));
+
+/**
+ * What must not have changed between showing an element and acting on it.
+ * @type {(el: Element, role: string, name: string, record: Element | null, label: string) => string}
+ */
+const fingerprint = (el, role, name, record, label) =>
+  hash(stringify([localName(el), role, inputTypeOf(el), name, role === "link" ? hrefOf(el) : "", record ? identify(record) : 0, label]));
+
+/** @type {(c: Candidate, active: Element | null, surroundings: Surroundings) => object} */
+const describe = (c, active, surroundings) => {
+  const id = identify(c.el);
+  const name = nameOf(c.el, c.role);
+  const box = boxOf(c.surface);
+  const label = c.record ? surroundings.title(c.record).label : "";
+  const value = c.role === "button" ? "" : cut(fieldValue(c.el), MAX_VALUE);
+  lastBox.set(id, pageBox(box));
+  return {
+    id, role: c.role, name,
+    type: inputTypeOf(c.el) || undefined,
+    value: value || undefined,
+    href: (c.role === "link" && shownHref(hrefOf(c.el))) || undefined,
+    states: statesOf(c.el, c.role, active, box),
+    section: c.record ? "record" : c.section || undefined,
+    tier: c.tier, order: c.order,
+    pagination: c.pagination || undefined,
+    group: c.record ? identify(c.record) : undefined,
+    print: fingerprint(c.el, c.role, name, c.record, label),
+  };
+};
+
+/** @type {(box: DOMRect) => number[]} */
+const pageBox = (box) => [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);
+
+/** The page's text as a user sees it, shadow roots at the end. @type {() => string} */
+const pageText = () => {
+  const body = bodyOf(document);
+  let text = body ? innerTextOf(body) : roughText(documentElementOf(document) || document, HASHED_TEXT);
+  for (const root of knownRoots) {
+    for (const child of root.children) {
+      if (child instanceof HTMLElement && !UNSEEN.has(localName(child))) {
+        const part = innerTextOf(child);
+        if (part.trim()) text += "\n" + part;
+      }
+    }
+  }
+  return text.trim();
+};
+
+/** Observes the page. @type {(args: ObserveArgs) => string} */
+const observe = (args) => {
+  const surroundings = new Surroundings();
+  const { found, partial } = findCandidates(surroundings);
+  const shown = found.filter((c) => c.tier <= args.maxTier).sort((a, b) => a.tier - b.tier || a.order - b.order);
+  shown.length = Math.min(shown.length, args.elements);
+  const active = deepActive();
+  const text = pageText();
+  /** @type {Map<number, string>} */
+  const groups = new Map();
+  lastBox.clear();
+  const elements = shown.map((c) => {
+    if (c.record) groups.set(identify(c.record), surroundings.title(c.record).label);
+    return describe(c, active, surroundings);
+  });
+  const title = cut(collapse(titleOf(document).slice(0, 4000)), 500);
+  return stringify({
+    doc: documentToken,
+    url: location.href.slice(0, MAX_HREF * 4),
+    title,
+    text: cut(text, args.text),
+    total_text: codePoints(text),
+    text_hash: hash(text.slice(0, HASHED_TEXT)),
+    elements,
+    total: found.length,
+    partial,
+    groups: Array.from(groups, ([id, label]) => ({ id, label })),
+  });
+};

@@ -1,0 +1,10 @@
+// The one object on the isolated world's global.
+
+Object.defineProperty(globalThis, "browserfleet", {
+  value: Object.freeze({
+    token: documentToken, document, observe, prepare, isShown, focusField, setField, readField, choose, readChecked,
+    focusElement, scrollPage, firstLook, rest, watch, unwatch, waitForText, extractTable, extractLinks,
+  }),
+  configurable: true, // a re-used global of the next document installs again
+  enumerable: false,
+});

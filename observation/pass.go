@@ -1,0 +1,107 @@
+package observation
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+// Bounds of what a page's answer may hold, in code points.
+const (
+	maxName  = 200
+	maxLabel = 160
+	maxValue = 200
+	maxTitle = 500
+	maxURL   = 8192
+	// oversample: the page returns up to this many times the budget, so that
+	// ranking and folding have something to choose from.
+	oversample = 4
+)
+
+// passArgs are the arguments of the script's observe.
+type passArgs struct {
+	Elements int `json:"elements"`
+	MaxTier  int `json:"maxTier"`
+	Text     int `json:"text"`
+}
+
+// pass is the answer of the script's observe.
+type pass struct {
+	Doc       string        `json:"doc"`
+	URL       string        `json:"url"`
+	Title     string        `json:"title"`
+	Text      string        `json:"text"`
+	TotalText int           `json:"total_text"`
+	TextHash  string        `json:"text_hash"`
+	Elements  []passElement `json:"elements"`
+	Total     int           `json:"total"`
+	Partial   bool          `json:"partial"`
+	Groups    []passGroup   `json:"groups"`
+	// TextCut is set by check: text was left out.
+	TextCut bool `json:"-"`
+}
+
+type passElement struct {
+	ID         int64    `json:"id"`
+	Role       string   `json:"role"`
+	Name       string   `json:"name"`
+	Type       string   `json:"type"`
+	Value      string   `json:"value"`
+	Href       string   `json:"href"`
+	States     []string `json:"states"`
+	Section    string   `json:"section"`
+	Tier       int      `json:"tier"`
+	Order      int      `json:"order"`
+	Pagination bool     `json:"pagination"`
+	Group      int64    `json:"group"`
+	Print      string   `json:"print"`
+}
+
+type passGroup struct {
+	ID    int64  `json:"id"`
+	Label string `json:"label"`
+}
+
+// check holds the answer against its bounds. The script runs in a renderer that
+// a page may have taken over, so nothing about its answer is certain.
+func (p *pass) check(args passArgs) error {
+	switch {
+	case p.Doc == "" || len(p.Doc) > 64:
+		return errors.New("page script: answer without a document")
+	case len(p.Elements) > args.Elements || p.Total < len(p.Elements) || p.TotalText < 0:
+		return errors.New("page script: answer out of bounds")
+	}
+	p.URL, p.Title = Cut(clean(p.URL), maxURL), Cut(clean(p.Title), maxTitle)
+	p.Text = Cut(p.Text, args.Text)
+	p.TextCut = chars(p.Text) < p.TotalText
+	p.Text = clean(p.Text)
+	p.TextHash = Cut(p.TextHash, 16)
+	for i := range p.Elements {
+		e := &p.Elements[i]
+		if e.ID <= 0 || e.Tier < 1 || e.Tier > 5 || len(e.States) > 16 || len(e.Print) > 16 {
+			return errors.New("page script: element out of bounds")
+		}
+		e.Name, e.Value, e.Href = Cut(clean(e.Name), maxName), Cut(clean(e.Value), maxValue), Cut(clean(e.Href), maxURL)
+		e.Role, e.Type, e.Section = Cut(e.Role, 32), Cut(e.Type, 32), Cut(e.Section, 32)
+	}
+	for i := range p.Groups {
+		p.Groups[i].Label = Cut(clean(p.Groups[i].Label), maxLabel)
+	}
+	return nil
+}
+
+// rank orders by tier, then as in the document.
+func (p *pass) rank() {
+	slices.SortStableFunc(p.Elements, func(a, b passElement) int {
+		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Order, b.Order))
+	})
+}
+
+func (e *passElement) shown(ref protocol.Ref, group protocol.GroupRef) protocol.Element {
+	return protocol.Element{
+		Ref: ref, Role: e.Role, Name: e.Name, InputType: e.Type, Value: e.Value, Href: e.Href,
+		States: e.States, Section: e.Section, Tier: e.Tier, Pagination: e.Pagination, Group: group,
+	}
+}

@@ -1,0 +1,355 @@
+package protocol
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Args are a kind's arguments. Validate checks everything that needs no page.
+type Args interface{ Validate() *Error }
+
+// NoArgs is for kinds that take none.
+type NoArgs struct{}
+
+// Validate accepts.
+func (*NoArgs) Validate() *Error { return nil }
+
+// Target names an element. The observation id is optional: a ref means one DOM
+// node for a whole generation.
+type Target struct {
+	ElementRef    Ref           `json:"element_ref,omitempty"`
+	ObservationID ObservationID `json:"observation_id,omitempty"`
+}
+
+// Ref is the ref that names the element.
+func (t *Target) Ref() Ref { return t.ElementRef }
+
+var refPattern = regexp.MustCompile(`^(?:@|ref=)?(e[1-9][0-9]{0,8})$`)
+
+// ParseRef accepts e12, @e12 and ref=e12.
+func ParseRef(s string) (Ref, bool) {
+	m := refPattern.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return "", false
+	}
+	return Ref(m[1]), true
+}
+
+// check normalises the ref.
+func (t *Target) check(required bool) *Error {
+	if t.ElementRef == "" {
+		if required {
+			return Errorf(CodeInvalidArgument, "element_ref is missing; take one from the newest observation")
+		}
+		return nil
+	}
+	ref, ok := ParseRef(string(t.ElementRef))
+	if !ok {
+		return Errorf(CodeInvalidArgument, "element_ref %q: want a ref of an observation, such as e12", clip(string(t.ElementRef), 40))
+	}
+	t.ElementRef = ref
+	return nil
+}
+
+// OpenArgs navigate to a URL.
+type OpenArgs struct {
+	URL string `json:"url"`
+}
+
+// Validate leaves schemes and hosts to the egress policy, which parses URLs as
+// Chromium does.
+func (a *OpenArgs) Validate() *Error {
+	switch {
+	case strings.TrimSpace(a.URL) == "":
+		return Errorf(CodeInvalidURL, "url is missing")
+	case len(a.URL) > 8192:
+		return Errorf(CodeInvalidURL, "url has %d bytes; at most 8192", len(a.URL))
+	}
+	return nil
+}
+
+// ObserveArgs take an observation. Its shape is in Request.Observe.
+type ObserveArgs struct {
+	Target
+}
+
+// Validate refuses a scope: ignoring it would show another part of the page than
+// was asked for.
+func (a *ObserveArgs) Validate() *Error {
+	if a.ElementRef != "" {
+		return Errorf(CodeInvalidArgument, "element_ref: an observation is of the whole page; leave it out")
+	}
+	return nil
+}
+
+// ClickArgs click an element.
+type ClickArgs struct {
+	Target
+}
+
+// Validate checks the target.
+func (a *ClickArgs) Validate() *Error { return a.check(true) }
+
+// MaxValueBytes bounds what one fill may write.
+const MaxValueBytes = 64 << 10
+
+// FillArgs replace the value of a text field. Not for secrets.
+type FillArgs struct {
+	Target
+	Value string `json:"value"`
+	// absent: the request had no value. Clearing a field takes an empty one.
+	absent bool
+}
+
+// UnmarshalJSON notices a value that is missing: a misspelt field must not clear
+// the page's.
+func (a *FillArgs) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Target
+		Value *string `json:"value"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*a = FillArgs{Target: in.Target, absent: in.Value == nil}
+	if in.Value != nil {
+		a.Value = *in.Value
+	}
+	return nil
+}
+
+// Validate checks target and size.
+func (a *FillArgs) Validate() *Error {
+	if a.absent {
+		return Errorf(CodeInvalidArgument, "value is missing")
+	}
+	if len(a.Value) > MaxValueBytes {
+		return Errorf(CodeInvalidArgument, "value has %d bytes; at most %d", len(a.Value), MaxValueBytes)
+	}
+	return a.check(true)
+}
+
+// FillCredentialArgs fill a secret by its name.
+type FillCredentialArgs struct {
+	Target
+	CredentialRef string `json:"credential_ref"`
+}
+
+// Validate checks target and name.
+func (a *FillCredentialArgs) Validate() *Error {
+	if !ValidToken(a.CredentialRef, MaxIDLen) {
+		return Errorf(CodeInvalidArgument, "credential_ref: want the name of a credential, 1-%d of A-Z a-z 0-9 _ -", MaxIDLen)
+	}
+	return a.check(true)
+}
+
+// Keys that press accepts. No modifiers: chords could reach the browser itself.
+var Keys = []string{
+	"Enter", "Escape", "Tab", "Backspace", "Delete", "Space", "ArrowUp", "ArrowDown",
+	"ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown",
+}
+
+// PressArgs press one key, at an element or where the focus is.
+type PressArgs struct {
+	Target
+	Key string `json:"key"`
+}
+
+// Validate checks the key.
+func (a *PressArgs) Validate() *Error {
+	if !slices.Contains(Keys, a.Key) {
+		return Errorf(CodeInvalidArgument, "key %q: want one of %s", clip(a.Key, 20), strings.Join(Keys, ", "))
+	}
+	return a.check(false)
+}
+
+// SelectArgs choose options of a select by value or visible label.
+type SelectArgs struct {
+	Target
+	Values []string `json:"values"`
+}
+
+// Validate wants at least one value.
+func (a *SelectArgs) Validate() *Error {
+	if len(a.Values) == 0 || len(a.Values) > 1000 {
+		return Errorf(CodeInvalidArgument, "values: want 1-1000 option values or labels")
+	}
+	return a.check(true)
+}
+
+// CheckArgs set a checkbox, radio or switch.
+type CheckArgs struct {
+	Target
+	Checked *bool `json:"checked"`
+}
+
+// Validate wants the wanted state.
+func (a *CheckArgs) Validate() *Error {
+	if a.Checked == nil {
+		return Errorf(CodeInvalidArgument, "checked is missing: true or false")
+	}
+	return a.check(true)
+}
+
+// ScrollArgs move the viewport, or bring an element into it.
+type ScrollArgs struct {
+	Target
+	To string `json:"to"`
+	// Pages are viewport heights, for up and down; default 1, at most 20.
+	Pages float64 `json:"pages,omitempty"`
+}
+
+// Validate checks the direction.
+func (a *ScrollArgs) Validate() *Error {
+	if !slices.Contains([]string{"up", "down", "top", "bottom", "element"}, a.To) {
+		return Errorf(CodeInvalidArgument, "to %q: want up, down, top, bottom or element", clip(a.To, 20))
+	}
+	if a.Pages < 0 || a.Pages > 20 {
+		return Errorf(CodeInvalidArgument, "pages %v: want more than 0, at most 20", a.Pages)
+	}
+	return a.check(a.To == "element")
+}
+
+// WaitArgs wait for a condition.
+type WaitArgs struct {
+	Target
+	Until string `json:"until"`
+	// Text or URL is a substring that must appear.
+	Text string `json:"text,omitempty"`
+	URL  string `json:"url,omitempty"`
+	// TimeoutMS: default 10,000, at most 30,000.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+}
+
+// Validate checks that the condition has what it needs.
+func (a *WaitArgs) Validate() *Error {
+	if a.TimeoutMS < 0 || a.TimeoutMS > 30_000 {
+		return Errorf(CodeInvalidArgument, "timeout_ms %d: want 1-30000", a.TimeoutMS)
+	}
+	switch a.Until {
+	case "load", "network-idle":
+		return nil
+	case "text":
+		if a.Text == "" {
+			return Errorf(CodeInvalidArgument, "until text: the field text is missing")
+		}
+		return nil
+	case "url":
+		if a.URL == "" {
+			return Errorf(CodeInvalidArgument, "until url: the field url is missing")
+		}
+		return nil
+	case "element-visible", "element-hidden":
+		return a.check(true)
+	}
+	return Errorf(CodeInvalidArgument, "until %q: want load, network-idle, text, url, element-visible or element-hidden", clip(a.Until, 20))
+}
+
+// ScreenshotArgs take a picture.
+type ScreenshotArgs struct {
+	FullPage bool `json:"full_page,omitempty"`
+	// Format is jpeg (default) or png.
+	Format string `json:"format,omitempty"`
+	// Quality of a JPEG, 1-100; default 70.
+	Quality int `json:"quality,omitempty"`
+}
+
+// Validate checks format and quality.
+func (a *ScreenshotArgs) Validate() *Error {
+	if a.Format != "" && a.Format != "jpeg" && a.Format != "png" {
+		return Errorf(CodeInvalidArgument, "format %q: want jpeg or png", clip(a.Format, 20))
+	}
+	if a.Quality < 0 || a.Quality > 100 {
+		return Errorf(CodeInvalidArgument, "quality %d: want 1-100", a.Quality)
+	}
+	return nil
+}
+
+// ExtractArgs read records of a region, or of the whole page.
+type ExtractArgs struct {
+	RegionRef     Ref           `json:"region_ref,omitempty"`
+	ObservationID ObservationID `json:"observation_id,omitempty"`
+	// Fields narrow and order the columns.
+	Fields []string `json:"fields,omitempty"`
+	// Limit of rows: default 100, at most 1000.
+	Limit int `json:"limit,omitempty"`
+	// MaxTextChars of one value: default 2000.
+	MaxTextChars int `json:"max_text_chars,omitempty"`
+}
+
+// Validate checks the region and the limits.
+func (a *ExtractArgs) Validate() *Error {
+	if a.Limit < 0 || a.Limit > 1000 {
+		return Errorf(CodeInvalidArgument, "limit %d: want 1-1000", a.Limit)
+	}
+	if a.MaxTextChars < 0 || a.MaxTextChars > 20_000 {
+		return Errorf(CodeInvalidArgument, "max_text_chars %d: want 1-20000", a.MaxTextChars)
+	}
+	t := Target{ElementRef: a.RegionRef}
+	err := t.check(false)
+	a.RegionRef = t.ElementRef
+	return err
+}
+
+// What tabs does.
+const (
+	TabsList   = "list"
+	TabsNew    = "new"
+	TabsSelect = "select"
+	TabsClose  = "close"
+)
+
+// TabsArgs list, open, choose and close tabs. The tab is the request's field tab,
+// or its place in the list.
+type TabsArgs struct {
+	// Action is list, new, select or close.
+	Action string `json:"action"`
+	// Index is a place in the list of tabs, from 0, for select and close.
+	Index *int `json:"index,omitempty"`
+	// URL is opened in a new tab.
+	URL string `json:"url,omitempty"`
+}
+
+// Validate checks that the action has what it needs. A close without a tab is of
+// the current one.
+func (a *TabsArgs) Validate() *Error {
+	switch {
+	case !slices.Contains([]string{TabsList, TabsNew, TabsSelect, TabsClose}, a.Action):
+		return Errorf(CodeInvalidArgument, "action %q: want list, new, select or close", clip(a.Action, 20))
+	case a.Index != nil && a.Action != TabsSelect && a.Action != TabsClose:
+		return Errorf(CodeInvalidArgument, "index is for select and close")
+	case a.Index != nil && *a.Index < 0:
+		return Errorf(CodeInvalidArgument, "index %d: want a place in the list, from 0", *a.Index)
+	case a.URL != "" && a.Action != TabsNew:
+		return Errorf(CodeInvalidArgument, "url is for new")
+	case len(a.URL) > 8192:
+		return Errorf(CodeInvalidURL, "url has %d bytes; at most 8192", len(a.URL))
+	}
+	return nil
+}
+
+// CancelArgs name the request that must not run, or must stop.
+type CancelArgs struct {
+	Request RequestID `json:"request"`
+}
+
+// Validate wants a name that can be a result's subject.
+func (a *CancelArgs) Validate() *Error {
+	if !ValidToken(string(a.Request), MaxIDLen) {
+		return Errorf(CodeInvalidArgument, "request: want the id of a request")
+	}
+	return nil
+}
+
+// InterruptArgs stop what runs now. Naming the request makes a late interrupt
+// harmless.
+type InterruptArgs struct {
+	Request RequestID `json:"request"`
+}
+
+// Validate wants a name.
+func (a *InterruptArgs) Validate() *Error {
+	return (&CancelArgs{Request: a.Request}).Validate()
+}

@@ -1,0 +1,253 @@
+package chrome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/browserfleet/browserfleet/egressproxy"
+	"github.com/browserfleet/browserfleet/observation"
+	"github.com/browserfleet/browserfleet/observation/action"
+	"github.com/browserfleet/browserfleet/observation/extract"
+	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
+	"github.com/browserfleet/browserfleet/worker/environment"
+)
+
+// Run performs one action and shows the page after it.
+func (b *Browser) Run(ctx context.Context, a *protocol.Action, dispatch func() error) *environment.Outcome {
+	r := &run{b: b, action: a, dispatch: dispatch, out: &environment.Outcome{}}
+	refused := b.choose(a)
+	begin := b.begin(a.Kind)
+	defer begin.close()
+	if refused != nil {
+		r.refuse(refused)
+	} else {
+		r.perform(ctx)
+	}
+	r.judgeDocument(begin.refusedDocument())
+	r.tabGone()
+	r.arrive(ctx)
+	if ctx.Err() != nil && r.out.Err != nil {
+		b.stopLoading()
+	}
+	if r.wantsObservation(ctx) {
+		r.observe(ctx)
+		r.titles(ctx)
+		r.nameContent()
+	}
+	r.out.Transition = begin.end(r)
+	r.judgePrompts(begin.prompts)
+	r.judgeChange()
+	return b.masker.outcome(r.out)
+}
+
+// run is one action on its way.
+type run struct {
+	b        *Browser
+	action   *protocol.Action
+	dispatch func() error
+	out      *environment.Outcome
+	timing   protocol.Timing
+}
+
+func (r *run) perform(ctx context.Context) {
+	switch args := r.action.Args.(type) {
+	case *protocol.ObserveArgs:
+		r.out.Err = r.read(func() *protocol.Error { return nil })
+	case *protocol.ScreenshotArgs:
+		r.out.Err = r.read(func() (failed *protocol.Error) {
+			r.out.Screenshot, failed = observation.Screenshot(ctx, r.b.tab, *args)
+			return failed
+		})
+	case *protocol.ExtractArgs:
+		r.out.Err = r.read(func() (failed *protocol.Error) {
+			r.out.Extraction, failed = extract.Read(ctx, r.b.tab, r.b.observer, r.action.Kind, *args)
+			return failed
+		})
+	case *protocol.OpenArgs:
+		u, err := r.b.cfg.Policy.CheckNavigation(args.URL)
+		if err != nil {
+			r.refuse(navigationError(err))
+			return
+		}
+		checked := *r.action
+		checked.Args = &protocol.OpenArgs{URL: u.String()}
+		r.act(action.Perform(ctx, r.b.tab, r.b.observer, checked, r.dispatch))
+	case *protocol.DialogArgs:
+		r.dialog(ctx, args)
+	case *protocol.FillCredentialArgs:
+		r.fillCredential(ctx, args)
+	case *protocol.WaitArgs:
+		r.wait(ctx, args)
+	case *protocol.TabsArgs:
+		r.tabs(ctx, args)
+	case *protocol.CDPArgs:
+		r.cdp(ctx, args)
+	case *protocol.EmulateArgs:
+		r.emulate(ctx, args)
+	default:
+		r.act(action.Perform(ctx, r.b.tab, r.b.observer, *r.action, r.dispatch))
+	}
+}
+
+// fillCredential finds the secret for the page and the field. The field's type is
+// the one that was shown; the page's script compares it before the fill.
+func (r *run) fillCredential(ctx context.Context, args *protocol.FillCredentialArgs) {
+	target, failed := r.b.observer.Resolve(args.ElementRef, args.ObservationID)
+	if failed != nil {
+		r.refuse(failed)
+		return
+	}
+	secret, failed := r.b.cfg.Credentials.Find(r.b.key, args.CredentialRef, r.b.page.Snapshot().URL, target.Type)
+	if failed != nil {
+		r.refuse(failed)
+		return
+	}
+	r.act(action.PerformCredential(ctx, r.b.tab, r.b.observer, *r.action, string(secret), r.dispatch))
+}
+
+// read runs a kind that changes nothing. It passes the gate all the same: what
+// was lost must not read for its agent either.
+func (r *run) read(do func() *protocol.Error) *protocol.Error {
+	if err := r.dispatch(); err != nil {
+		return protocol.Errorf(protocol.CodeActionFailed, "not dispatched: %v", err).WithDispatched(protocol.DispatchedNo)
+	}
+	begun := time.Now()
+	defer func() { r.timing.DispatchMS = ms(time.Since(begun)) }()
+	return do()
+}
+
+func (r *run) act(done action.Performed, failed *protocol.Error) {
+	r.timing.DispatchMS, r.timing.SettleMS = ms(done.Prepare+done.Dispatch), ms(done.Settle)
+	r.out.Verdict, r.out.Dispatched, r.out.Err = done.Verdict, done.Dispatched, failed
+}
+
+func (r *run) refuse(why *protocol.Error) {
+	r.out.Err, r.out.Verdict = why, protocol.VerdictRefused
+}
+
+// navigationError says why a URL may not be opened.
+func navigationError(err error) *protocol.Error {
+	switch egressproxy.DenialReason(err) {
+	case egressproxy.ReasonBadURL, egressproxy.ReasonScheme, egressproxy.ReasonUserinfo:
+		return protocol.Errorf(protocol.CodeInvalidURL, "%v", err)
+	}
+	return protocol.Errorf(protocol.CodePolicyDenied, "%v", err)
+}
+
+// judgeDocument makes an error of a navigation that ended on the proxy's own
+// page: the site was never reached.
+func (r *run) judgeDocument(reason egressproxy.Reason) {
+	if reason == "" || r.out.Err != nil {
+		return
+	}
+	code := protocol.CodePolicyDenied
+	if reason.Failure() {
+		code = protocol.CodeNavigationFailed
+	}
+	failed := protocol.Errorf(code, "the page could not be loaded: %s", reason).WithDispatched(protocol.DispatchedYes)
+	if r.action.Kind == protocol.KindOpen {
+		r.out.Err = failed
+		return
+	}
+	r.out.Warnings = append(r.out.Warnings, protocol.Warning{Code: failed.Code, Message: failed.Message})
+}
+
+// judgeChange: a page behind a dialog cannot be watched, so what an answer changed
+// shows only in the observation.
+func (r *run) judgeChange() {
+	t := r.out.Transition
+	if r.action.Kind == protocol.KindDialog && r.out.Verdict == protocol.VerdictNoneYet &&
+		t.Before != nil && t.After != nil && t.Before.Digest != t.After.Digest {
+		r.out.Verdict = protocol.VerdictDOMChanged
+	}
+}
+
+// wantsObservation: pictures and records are answers by themselves, and an
+// action that never began leaves the page as the agent knows it. What ran out of
+// time is looked at whatever it was: does the page answer at all?
+func (r *run) wantsObservation(ctx context.Context) bool {
+	if r.out.Err != nil && ctx.Err() != nil {
+		return true
+	}
+	switch r.action.Kind {
+	case protocol.KindScreenshot, protocol.KindExtractTable, protocol.KindExtractLinks, protocol.KindCDP:
+		return false
+	}
+	return r.out.Err == nil || r.out.Err.Dispatched != protocol.DispatchedNo || !r.out.Err.RefsHold
+}
+
+// observeLimit bounds the look at the page after an action that failed. It is
+// well below the grace after which the environment replaces the browser.
+const observeLimit = 2 * time.Second
+
+func (r *run) observe(ctx context.Context) {
+	late := ctx.Err() != nil
+	if r.out.Err != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), observeLimit)
+		defer cancel()
+	}
+	begun := time.Now()
+	seen, err := r.b.observer.Observe(ctx, r.b.tab, r.action.Observe.Budget())
+	r.timing.ObserveMS = ms(time.Since(begun))
+	r.out.Observation = seen
+	switch {
+	case err == nil:
+	case late && ctx.Err() != nil:
+		r.unresponsive()
+	case r.action.Kind == protocol.KindObserve && r.out.Err == nil:
+		r.out.Err = observeError(err)
+		if r.out.Err.Code == protocol.CodeActionTimeout && r.b.page.Snapshot().Unresponsive {
+			r.out.Err = protocol.Errorf(protocol.CodeRendererUnresponsive, "").WithDispatched(protocol.DispatchedNo)
+		}
+	case r.out.Err == nil:
+		r.out.Verdict = protocol.VerdictUnknown
+		r.out.Warnings = append(r.out.Warnings, protocol.Warning{
+			Code: protocol.CodeObservationFailed, Message: fmt.Sprintf("%s: %v", protocol.CodeObservationFailed.Info().Text, err),
+		})
+	}
+}
+
+// deathLimit is how long the death of a renderer may take to be told.
+const deathLimit = 2 * time.Second
+
+// unresponsive is a page that has used up its action's time and does not answer
+// either: a script that never ends, a process that was stopped. A navigation
+// within its site would wait for it too, so its process is ended: the page has
+// crashed, and its URL, the cookies and the storage stay. A browser that does not
+// even tell of that is replaced.
+func (r *run) unresponsive() {
+	r.out.Err = protocol.Errorf(protocol.CodeRendererUnresponsive, "").WithDispatched(r.out.Err.Dispatched)
+	r.b.supervised.Process().KillRenderers()
+	ctx, cancel := context.WithTimeout(context.Background(), deathLimit)
+	defer cancel()
+	_, err := r.b.page.Await(ctx, func(s *supervisor.Snapshot) bool { return s.Crashed || s.Gone })
+	if err != nil {
+		r.b.supervised.Process().Kill()
+	}
+}
+
+// stopLoading ends a navigation that nobody waits for any more, so that the page
+// that is there can be used.
+func (b *Browser) stopLoading() {
+	if pending, err := b.page.Send("Page.stopLoading", nil); err == nil {
+		pending.Forget()
+	}
+}
+
+// observeError is a look at the page that failed. Nothing was changed by it.
+func observeError(err error) *protocol.Error {
+	code := protocol.CodeActionTimeout
+	switch {
+	case errors.Is(err, observation.ErrCrashed):
+		code = protocol.CodePageCrashed
+	case errors.Is(err, observation.ErrLost):
+		code = protocol.CodeBrowserLost
+	}
+	return protocol.Errorf(code, "the page could not be read: %v", err).WithDispatched(protocol.DispatchedNo)
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,360 @@
+package environment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/browserfleet/browserfleet/checkpoints"
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+// Causes that stop a running action.
+var (
+	errInterrupted = errors.New("interrupted by the agent")
+	errBudget      = errors.New("its run budget is over")
+)
+
+// task is an action that is about to run.
+type task struct {
+	admitted *protocol.Admitted
+	attempt  int
+	begun    time.Time
+	started  time.Duration // what START took
+	// refusal: do not run it; only show the page as it is.
+	refusal *protocol.Error
+	header  nats.Header
+}
+
+// running is the action in its goroutine.
+type running struct {
+	admitted *protocol.Admitted
+	browser  Browser
+	stop     context.CancelCauseFunc
+	// ended: the action itself is over; what remains is its checkpoint, which
+	// has a bound of its own, and nothing can be stopped or overdue any more.
+	ended atomic.Bool
+	// overdue is when the browser is replaced if the action has not ended.
+	overdue time.Time
+	// doomed: it was told that its browser has to be replaced.
+	doomed bool
+}
+
+// ending is what a running action came to.
+type ending struct {
+	admitted *protocol.Admitted
+	result   *protocol.Result
+	span     *span
+	saved    checkpoints.Digest
+	wrote    bool // it was dispatched, and has effects
+	began    time.Time
+	// keeper is what the state was saved through; another one has followed if
+	// the browser was lost meanwhile.
+	keeper *checkpoints.Handle
+	err    error // fenced by the checkpoint store
+}
+
+// runAction starts the action's goroutine. It ends by sending to e.ended.
+func (e *Environment) runAction(ctx context.Context, t task) {
+	budget := t.admitted.Action.Budget()
+	if t.refusal != nil {
+		budget = protocol.DefaultRunBudget
+	}
+	if t.admitted.Lane == protocol.LaneControl {
+		budget = min(budget, controlBudget)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	ctx, free := context.WithTimeoutCause(ctx, budget, errBudget)
+	e.running = &running{admitted: t.admitted, browser: e.browser, stop: stop, overdue: time.Now().Add(budget + grace)}
+	e.step(Begin)
+	a := actor{env: e, running: e.running, browser: e.browser, keeper: e.keeper, saved: e.saved, generation: e.holder.Record().Generation, epoch: e.holder.Record().Epoch}
+	e.work.Go(func() {
+		defer free()
+		defer stop(nil)
+		e.ended <- a.perform(ctx, t)
+	})
+}
+
+// actor is what the action's goroutine may use of the environment.
+type actor struct {
+	env        *Environment
+	running    *running // nil when only the state is saved
+	browser    Browser
+	keeper     *checkpoints.Handle
+	saved      checkpoints.Digest
+	generation protocol.Generation
+	epoch      protocol.Epoch
+	dispatched bool
+}
+
+func (a *actor) perform(ctx context.Context, t task) ending {
+	ctx, sp := startSpan(ctx, a.env.cfg.Tracer, t, a.env.cfg.Key)
+	act := t.admitted.Action
+	if t.refusal != nil {
+		act = observeAction(t.admitted.Action.Observe)
+	}
+	out := a.browser.Run(ctx, &act, func() error { return a.dispatch(ctx, t) })
+	a.running.ended.Store(true)
+	res := t.admitted.NewResult(time.Now())
+	a.fill(ctx, res, t, out)
+	end := ending{admitted: t.admitted, result: res, span: sp, saved: a.saved, keeper: a.keeper, began: t.begun}
+	if end.wrote = a.dispatched && act.Info.Effect == protocol.EffectWrite; end.wrote {
+		end.saved, end.err = a.save(ctx, res)
+	}
+	timing(res, t)
+	return end
+}
+
+// observeAction looks at the page in place of a request that must not run.
+func observeAction(opts *protocol.ObserveOptions) protocol.Action {
+	info, _ := protocol.KindObserve.Lookup()
+	return protocol.Action{
+		Request: protocol.Request{V: protocol.Version, Kind: protocol.KindObserve, Observe: opts},
+		Info:    info, Args: &protocol.ObserveArgs{},
+	}
+}
+
+// dispatch is the last gate before an effect: the servers have heard us within
+// the last second, or a write of the record proves that the owner is ours; and
+// the dispatch log has the line.
+func (a *actor) dispatch(ctx context.Context, t task) error {
+	e := a.env
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if e.isSuspended() || !e.cfg.Contact.Fresh() {
+		if err := e.updateFrom(ctx, func(*protocol.OwnerRecord) error { return nil }); err != nil {
+			return err
+		}
+	}
+	adm := t.admitted
+	if t.refusal == nil {
+		err := e.cfg.Dispatches.Dispatch(protocol.DispatchEntry{
+			At: protocol.At(time.Now()), Key: adm.Key, Request: adm.ID, Seq: adm.Seq, Kind: adm.Action.Kind,
+			Effect: adm.Action.Info.Effect, Worker: e.cfg.Worker, Epoch: a.epoch, Generation: a.generation, Attempt: t.attempt,
+		})
+		if err != nil {
+			return fmt.Errorf("dispatch log: %w", err)
+		}
+	}
+	a.dispatched = true
+	return nil
+}
+
+// updateFrom lets the loop write the record for another goroutine.
+func (e *Environment) updateFrom(ctx context.Context, change func(*protocol.OwnerRecord) error) error {
+	u := update{change: change, reply: make(chan error, 1)}
+	select {
+	case e.updates <- u:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-u.reply:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// fill turns an outcome into a result.
+func (a *actor) fill(ctx context.Context, res *protocol.Result, t task, out *Outcome) {
+	res.Worker, res.Generation, res.Attempt = a.env.cfg.Worker, a.generation, t.attempt
+	res.Observation, res.Extraction, res.Screenshot = out.Observation, out.Extraction, out.Screenshot
+	res.Transition, res.Verdict, res.Warnings, res.Data = out.Transition, out.Verdict, out.Warnings, out.Data
+	switch {
+	case t.refusal != nil:
+		res.Verdict, res.Transition = "", nil
+		if t.refusal.Code == protocol.CodeOutcomeUnknown {
+			res.Verdict = protocol.VerdictUnknown
+		}
+		if out.Err != nil {
+			res.Warnings = append(res.Warnings, protocol.Warning{Code: out.Err.Code, Message: "no observation: " + out.Err.Message})
+		}
+		res.Fail(t.refusal)
+	case out.Err != nil && ctx.Err() != nil:
+		res.Fail(a.stopped(ctx, out.Err))
+	case out.Err != nil:
+		res.Fail(out.Err)
+	default:
+		res.Status, res.Dispatched = protocol.StatusOK, cmp.Or(out.Dispatched, protocol.DispatchedYes)
+	}
+	res.FinishedAt = protocol.At(time.Now())
+}
+
+// stopped names why an action was stopped, and whether it may have had an effect.
+func (a *actor) stopped(ctx context.Context, err *protocol.Error) *protocol.Error {
+	dispatched := protocol.DispatchedNo
+	if a.dispatched {
+		dispatched = protocol.DispatchedUnknown
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errInterrupted) && !a.dispatched:
+		return protocol.Errorf(protocol.CodeCancelled, "")
+	case errors.Is(cause, errInterrupted):
+		return protocol.Errorf(protocol.CodeInterrupted, "").WithDispatched(dispatched)
+	case errors.Is(cause, errDoomed):
+		return protocol.Errorf(protocol.CodeBrowserLost, "%v", cause).WithDispatched(dispatched)
+	case errors.Is(cause, errDraining):
+		return protocol.Errorf(protocol.CodeInterrupted, "%v", cause).WithDispatched(dispatched)
+	case errors.Is(cause, errBudget) && err.Code != protocol.CodeRendererUnresponsive:
+		return protocol.Errorf(protocol.CodeActionTimeout, "%s", err.Message).WithDispatched(dispatched)
+	}
+	return err.WithDispatched(dispatched)
+}
+
+// saveTimeout bounds the checkpoint before a result.
+const saveTimeout = 15 * time.Second
+
+// save commits the state if the action changed it. A store that is away makes a
+// warning: the action did run.
+func (a *actor) save(ctx context.Context, res *protocol.Result) (checkpoints.Digest, error) {
+	if a.keeper == nil {
+		return a.saved, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	begun := time.Now()
+	digest, err := a.commit(ctx, checkpoints.ReasonAfterAction, &checkpoints.LastAction{StreamSeq: res.Seq, ActionID: res.Request})
+	if res.Transition != nil {
+		res.Transition.Timing.SaveMS = ms(time.Since(begun))
+	}
+	if errors.Is(err, checkpoints.ErrFenced) {
+		return a.saved, err
+	}
+	if err != nil {
+		res.Warnings = append(res.Warnings, protocol.Warning{
+			Code: protocol.CodeCheckpointNotSaved, Message: protocol.CodeCheckpointNotSaved.Info().Text + ": " + err.Error(),
+		})
+	}
+	return digest, nil
+}
+
+// commit captures the state and writes a checkpoint if its data differ from the
+// newest one's.
+func (a *actor) commit(ctx context.Context, reason checkpoints.Reason, last *checkpoints.LastAction) (checkpoints.Digest, error) {
+	state, err := a.browser.Capture(ctx)
+	if err != nil {
+		return a.saved, fmt.Errorf("capture: %w", err)
+	}
+	digest := state.DataDigest()
+	// Which page it is at does not count after every action, but it does when the
+	// browser is closed on purpose.
+	if digest == a.saved && (reason != checkpoints.ReasonIdle || slices.Equal(state.Tabs, a.keeper.Last().Tabs)) {
+		return a.saved, nil
+	}
+	_, err = a.keeper.Commit(ctx, state, checkpoints.Meta{Generation: a.generation, Reason: reason, LastAction: last})
+	if err != nil {
+		return a.saved, err
+	}
+	return digest, nil
+}
+
+// timing completes the evidence's times.
+func timing(res *protocol.Result, t task) {
+	if res.Transition == nil {
+		return
+	}
+	tm := &res.Transition.Timing
+	tm.QueueMS = max(0, t.begun.Sub(t.admitted.StoredAt).Milliseconds())
+	tm.StartMS = ms(t.started)
+	tm.TotalMS = ms(time.Since(t.begun))
+}
+
+// ms is d in milliseconds, to the microsecond.
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// onEnded answers the action that ended.
+func (e *Environment) onEnded(ctx context.Context, end ending) error {
+	e.running = nil
+	if e.state == Running {
+		e.step(End)
+	}
+	if end.keeper == e.keeper {
+		if end.err != nil {
+			return end.err
+		}
+		if e.saved != end.saved {
+			e.saved = end.saved
+			e.startCollect()
+		}
+	} else if end.err != nil {
+		// The browser was replaced meanwhile, and its state could not be saved
+		// any more.
+		end.result.Warnings = append(end.result.Warnings, protocol.Warning{
+			Code: protocol.CodeCheckpointNotSaved, Message: protocol.CodeCheckpointNotSaved.Info().Text,
+		})
+	}
+	if err := e.answer(ctx, end.admitted, end.result, end.span); err != nil {
+		return err
+	}
+	e.noteSaved(&end)
+	if end.result.Status == protocol.StatusOK {
+		e.completed()
+	}
+	e.use(end.began)
+	switch {
+	case e.deleting != nil:
+		return e.delete(ctx)
+	case e.failing:
+		return e.fail(ctx)
+	case e.releasing != "":
+		return e.onRelease(ctx)
+	}
+	return nil
+}
+
+// collectEvery bounds how many checkpoints pile up beyond those that are kept.
+const collectEvery = 32
+
+// startCollect removes old checkpoints, now and then. Any process may do it at
+// any time; a failure leaves more than needed.
+func (e *Environment) startCollect() {
+	e.commits++
+	if e.commits%collectEvery != 0 {
+		return
+	}
+	e.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if _, err := e.cfg.Checkpoints.Collect(ctx, checkpoints.EnvIDOf(e.cfg.Key), checkpoints.DefaultKeep); err != nil {
+			e.log.Warn("cannot remove old checkpoints", "error", err)
+		}
+	})
+}
+
+// overdue fires when an action that was told to end has not.
+func (e *Environment) overdue() <-chan time.Time {
+	if e.running == nil || e.running.ended.Load() {
+		return nil
+	}
+	return time.After(time.Until(e.running.overdue))
+}
+
+// onOverdue replaces the browser: the action's calls fail when it is gone.
+func (e *Environment) onOverdue() error {
+	if e.running.ended.Load() {
+		return nil
+	}
+	e.log.Error("an action did not end; replacing its browser", "request", e.running.admitted.ID)
+	e.running.overdue = time.Now().Add(time.Hour)
+	e.startClose(e.running.browser) // another one may be open by now
+	return nil
+}
+
+// startClose ends a browser that is not used any more, without waiting for it.
+func (e *Environment) startClose(b Browser) {
+	e.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if err := b.Close(ctx); err != nil {
+			e.log.Error("close the browser", "error", err)
+		}
+	})
+}

@@ -1,0 +1,9 @@
+package environment
+
+import (
+	"testing"
+
+	"github.com/browserfleet/browserfleet/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

@@ -1,0 +1,83 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/browserfleet/browserfleet/checkpoints"
+	"github.com/browserfleet/browserfleet/internal/natsx"
+	"github.com/browserfleet/browserfleet/protocol"
+)
+
+// noteSaved keeps in the record which answered effects no checkpoint holds. It
+// is written with the next START; a crash before that is made good by the next
+// holder, which finds the result's own warning.
+func (e *Environment) noteSaved(end *ending) {
+	if !end.wrote || end.keeper == nil {
+		return
+	}
+	e.last = &checkpoints.LastAction{StreamSeq: end.result.Seq, ActionID: end.result.Request}
+	switch {
+	case warned(end.result, protocol.CodeCheckpointNotSaved):
+		e.holder.Amend(func(r *protocol.OwnerRecord) { r.AddUnsaved(end.result.Seq, end.result.Request) })
+	case len(e.holder.Record().Unsaved) > 0:
+		e.holder.Amend(func(r *protocol.OwnerRecord) { r.Unsaved = nil })
+	}
+}
+
+// stateLost lists the answered effects that the loaded state does not hold:
+// those that were never saved, and, where newer checkpoints could not be used,
+// those that came after the one that could.
+func (e *Environment) stateLost(ctx context.Context, order order, loaded *checkpoints.Loaded) []protocol.RequestID {
+	if order.ephemeral {
+		return nil // the report says that everything is lost
+	}
+	var lost []protocol.RequestID
+	for _, u := range order.unsaved {
+		if !reflects(loaded, u.Seq) {
+			lost = append(lost, u.Request)
+		}
+	}
+	if len(loaded.Skipped) == 0 {
+		return lost
+	}
+	for _, id := range order.done {
+		if !slices.Contains(lost, id) && e.skippedEffect(ctx, id, loaded) {
+			lost = append(lost, id)
+		}
+	}
+	return lost
+}
+
+// reflects reports whether the loaded state is known to hold what the action of
+// this sequence did.
+func reflects(loaded *checkpoints.Loaded, seq protocol.Seq) bool {
+	m := loaded.Manifest
+	return m != nil && m.LastAction != nil && seq <= m.LastAction.StreamSeq
+}
+
+// skippedEffect reports whether the request had an effect after the checkpoint
+// that was loaded. A result that has expired tells nothing.
+func (e *Environment) skippedEffect(ctx context.Context, id protocol.RequestID, loaded *checkpoints.Loaded) bool {
+	m, err := e.cfg.Conn.LeaderLast(ctx, protocol.ResStream(e.cfg.Shard), protocol.ResSubject(e.cfg.Shard, e.cfg.Key, id))
+	if err != nil {
+		if !errors.Is(err, natsx.ErrNotFound) {
+			e.log.Warn("cannot tell whether an effect is in the restored state", "request", id, "error", err)
+		}
+		return false
+	}
+	var res protocol.Result
+	if json.Unmarshal(m.Data, &res) != nil || res.Dispatched == protocol.DispatchedNo {
+		return false
+	}
+	info, ok := res.Kind.Lookup()
+	if !ok || info.Lane != protocol.LaneQueue || info.Effect != protocol.EffectWrite {
+		return false
+	}
+	if m := loaded.Manifest; m != nil && m.LastAction == nil {
+		return res.FinishedAt.After(m.StateAt)
+	}
+	return !reflects(loaded, res.Seq)
+}
