@@ -2,100 +2,56 @@ package supervisor
 
 import (
 	"encoding/json"
-	"io"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/browserfleet/browserfleet/supervisor/cdp"
+	"github.com/browserfleet/browserfleet/supervisor/cdp/cdptest"
 	"github.com/chromedp/cdproto/page"
 )
 
-// scripted is the browser's end of a connection in memory: synctest's clock stands
-// still only for goroutines that wait for one another, not for a pipe.
+// scripted is a browser with one page, of which the test plays the dialogs.
 type scripted struct {
-	out    chan []byte
-	closed chan struct{}
-	once   sync.Once
+	*cdptest.Browser
 	// answer says what becomes of Page.handleJavaScriptDialog: a reply, or none.
-	answer func(c *scripted, id int64)
-	mu     sync.Mutex // protects answers
-	// answers are the parameters of those that came.
-	answers []page.HandleJavaScriptDialogParams
+	answer func(*scripted, cdptest.Command)
 }
 
-func (c *scripted) ReadMessage() ([]byte, error) {
-	select {
-	case m := <-c.out:
-		return m, nil
-	case <-c.closed:
-		return nil, io.EOF
-	}
-}
-
-func (c *scripted) WriteMessage(raw []byte) error {
-	var m struct {
-		ID     int64  `json:"id"`
-		Method string `json:"method"`
-		Params page.HandleJavaScriptDialogParams
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
-	if m.Method != page.CommandHandleJavaScriptDialog {
-		c.write(map[string]any{"id": m.ID, "sessionId": "S", "result": map[string]any{}})
-		return nil
-	}
-	c.mu.Lock()
-	c.answers = append(c.answers, m.Params)
-	c.mu.Unlock()
-	c.answer(c, m.ID)
-	return nil
-}
-
-func (c *scripted) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return nil
-}
-
-func (c *scripted) write(message any) {
-	raw, err := json.Marshal(message)
-	if err != nil {
-		panic(err)
-	}
-	select {
-	case c.out <- raw:
-	case <-c.closed:
-	}
-}
-
-func (c *scripted) event(method string, params any) {
-	c.write(map[string]any{"sessionId": "S", "method": method, "params": params})
+func startScripted(carrier cdp.Carrier, answer func(*scripted, cdptest.Command)) *scripted {
+	c := &scripted{answer: answer}
+	ready := make(chan struct{})
+	c.Browser = cdptest.Start(carrier, func(b *cdptest.Browser, command cdptest.Command) {
+		<-ready
+		if command.Method == page.CommandHandleJavaScriptDialog {
+			c.answer(c, command)
+			return
+		}
+		b.Reply(command, nil)
+	})
+	close(ready)
+	return c
 }
 
 func (c *scripted) asks(kind, message, prompt string) {
-	c.event("Page.javascriptDialogOpening", map[string]any{
+	c.Event("S", "Page.javascriptDialogOpening", map[string]any{
 		"url": "http://a.test/", "frameId": "F", "message": message, "type": kind, "hasBrowserHandler": false, "defaultPrompt": prompt,
 	})
 }
 
 func (c *scripted) closes(result bool) {
-	c.event("Page.javascriptDialogClosed", map[string]any{"frameId": "F", "result": result, "userInput": ""})
-}
-
-func (c *scripted) fails(id int64, code int, message string) {
-	c.write(map[string]any{"id": id, "sessionId": "S", "error": map[string]any{"code": code, "message": message}})
+	c.Event("S", "Page.javascriptDialogClosed", map[string]any{"frameId": "F", "result": result, "userInput": ""})
 }
 
 // takes is how a browser answers: the dialog is closed, then the reply.
-func takes(c *scripted, id int64) {
+func takes(c *scripted, answer cdptest.Command) {
 	c.closes(true)
-	c.write(map[string]any{"id": id, "sessionId": "S", "result": map[string]any{}})
+	c.Reply(answer, nil)
 }
 
 // withScript runs a test in a bubble, with a page whose browser is a script.
-func withScript(t *testing.T, config Config, answer func(*scripted, int64), test func(t *testing.T, s *Supervisor, c *scripted)) {
+func withScript(t *testing.T, config Config, answer func(*scripted, cdptest.Command), test func(t *testing.T, s *Supervisor, c *scripted)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config.ProxyServer = "none"
@@ -103,11 +59,12 @@ func withScript(t *testing.T, config Config, answer func(*scripted, int64), test
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &scripted{out: make(chan []byte, 1000), closed: make(chan struct{}), answer: answer}
+		client, far := cdptest.Memory(t)
+		c := startScripted(far, answer)
 		s := &Supervisor{config: config, lost: make(chan struct{})}
 		s.tabs = newTabs(config, s.lost, s.Err)
 		attach := make(chan struct{})
-		s.conn = cdp.Start(c, func(e cdp.Event) { <-attach; s.tabs.handle(e) }, cdp.Options{})
+		s.conn = cdp.Start(client, func(e cdp.Event) { <-attach; s.tabs.handle(e) }, cdp.Options{})
 		s.tabs.conn = s.conn
 		s.tabs.mu.Lock()
 		_, acks, err := s.tabs.adopt(newAttached(s.conn.Session("S"), "F"), blank, nil)
@@ -141,13 +98,25 @@ func withScript(t *testing.T, config Config, answer func(*scripted, int64), test
 			t.Error(err)
 		}
 		s.tabs.workers.Wait()
+		c.Close()
 	})
 }
 
-func (c *scripted) taken() []page.HandleJavaScriptDialogParams {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]page.HandleJavaScriptDialogParams(nil), c.answers...)
+// taken are the answers that came.
+func (c *scripted) taken(t *testing.T) []page.HandleJavaScriptDialogParams {
+	t.Helper()
+	var answers []page.HandleJavaScriptDialogParams
+	for _, command := range c.Seen() {
+		if command.Method != page.CommandHandleJavaScriptDialog {
+			continue
+		}
+		var params page.HandleJavaScriptDialogParams
+		if err := json.Unmarshal(command.Params, &params); err != nil {
+			t.Error(err)
+		}
+		answers = append(answers, params)
+	}
+	return answers
 }
 
 func TestTheWatchdogWaitsForThreeHundredSeconds(t *testing.T) {
@@ -157,13 +126,13 @@ func TestTheWatchdogWaitsForThreeHundredSeconds(t *testing.T) {
 		c.asks("beforeunload", "", "")
 		time.Sleep(299 * time.Second)
 		synctest.Wait()
-		if n := len(c.taken()); n != 0 {
+		if n := len(c.taken(t)); n != 0 {
 			t.Errorf("%d answers after 299 s", n)
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		snap := p.Snapshot()
-		if got := c.taken(); len(got) != 1 || got[0].Accept || len(snap.RecentDialogs) != 1 || snap.RecentDialogs[0].ClosedBy != ClosedByWatchdog {
+		if got := c.taken(t); len(got) != 1 || got[0].Accept || len(snap.RecentDialogs) != 1 || snap.RecentDialogs[0].ClosedBy != ClosedByWatchdog {
 			t.Errorf("answers %+v, recent %+v", got, snap.RecentDialogs)
 		}
 	})
@@ -171,9 +140,9 @@ func TestTheWatchdogWaitsForThreeHundredSeconds(t *testing.T) {
 
 func TestAnAnswerThatTheBrowserDoesNotTakeMakesAnOrphan(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]func(*scripted, int64){
-		"refused":  func(c *scripted, id int64) { c.fails(id, -32000, "Not attached to an active page") },
-		"no reply": func(*scripted, int64) {},
+	for name, answer := range map[string]func(*scripted, cdptest.Command){
+		"refused":  func(c *scripted, answer cdptest.Command) { c.Fail(answer, -32000, "Not attached to an active page") },
+		"no reply": func(*scripted, cdptest.Command) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,7 +157,7 @@ func TestAnAnswerThatTheBrowserDoesNotTakeMakesAnOrphan(t *testing.T) {
 					t.Errorf("%+v", snap.Dialogs)
 				}
 				time.Sleep(time.Hour)
-				if n := len(c.taken()); n != 1 {
+				if n := len(c.taken(t)); n != 1 {
 					t.Errorf("%d answers", n)
 				}
 			})
@@ -198,7 +167,7 @@ func TestAnAnswerThatTheBrowserDoesNotTakeMakesAnOrphan(t *testing.T) {
 
 func TestADialogThatSomebodyElseClosedIsRemote(t *testing.T) {
 	t.Parallel()
-	gone := func(c *scripted, id int64) { c.fails(id, -32602, "No dialog is showing") }
+	gone := func(c *scripted, answer cdptest.Command) { c.Fail(answer, -32602, "No dialog is showing") }
 	withScript(t, Config{}, gone, func(t *testing.T, s *Supervisor, c *scripted) {
 		c.asks("alert", "one", "")
 		synctest.Wait()
@@ -214,7 +183,7 @@ func TestADialogThatSomebodyElseClosedIsRemote(t *testing.T) {
 				t.Errorf("%s by %s", d.ID, d.ClosedBy)
 			}
 		}
-		if n := len(c.taken()); n != 1 {
+		if n := len(c.taken(t)); n != 1 {
 			t.Errorf("%d answers were sent", n)
 		}
 	})
@@ -236,7 +205,7 @@ func TestWhatPoliciesAnswer(t *testing.T) {
 		withScript(t, Config{Dialogs: tc.policy}, takes, func(t *testing.T, s *Supervisor, c *scripted) {
 			c.asks(tc.kind, "?", "the default")
 			synctest.Wait()
-			got := c.taken()
+			got := c.taken(t)
 			if len(got) != len(tc.want) || len(got) == 1 && (got[0].Accept != tc.want[0].Accept || got[0].PromptText != tc.want[0].PromptText) {
 				t.Errorf("%d %s: %+v", tc.policy, tc.kind, got)
 			}

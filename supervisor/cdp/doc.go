@@ -69,4 +69,9 @@
 // an event that may not be dropped does not fit, the connection ends with
 // ErrOverflow: a supervisor whose view of the browser has a hole is worse than
 // one that has to restart it.
+//
+// # Tests
+//
+// Package cdptest has the suite that every Carrier passes, and the browser on the
+// other end of it: this package's tests and the supervisor's use the same one.
 package cdp

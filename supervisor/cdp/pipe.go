@@ -14,6 +14,7 @@ type pipe struct {
 	in    *os.File
 	out   *os.File
 	read  *bufio.Reader
+	max   int // bytes of a message
 	close sync.Once
 	err   error
 }
@@ -23,14 +24,14 @@ type pipe struct {
 // our end of its descriptor 3. The files must be pollable (os.Pipe makes such
 // ones), or Close cannot interrupt a read.
 func NewPipe(in, out *os.File) Carrier {
-	return &pipe{in: in, out: out, read: bufio.NewReaderSize(in, 64<<10)}
+	return &pipe{in: in, out: out, read: bufio.NewReaderSize(in, 64<<10), max: maxMessage}
 }
 
 func (p *pipe) ReadMessage() ([]byte, error) {
 	var whole []byte
 	for {
 		part, err := p.read.ReadSlice(0)
-		if len(whole)+len(part) > maxMessage {
+		if len(whole)+len(part) > p.max {
 			return nil, ErrTooLarge
 		}
 		whole = append(whole, part...)
