@@ -18,6 +18,7 @@ func TestExitStatusAndAdvice(t *testing.T) {
 		"help":                    {[]string{"--help"}, 0, "", "Exit status"},
 		"help of a service":       {[]string{"worker", "--help"}, 0, "", "BROWSERFLEET_KEYRING_FILE"},
 		"version":                 {[]string{"version"}, 0, "", "browserfleet "},
+		"nothing":                 {nil, exitUsage, "Exit status", ""},
 		"unknown verb":            {[]string{"fly"}, exitUsage, "unexpected argument fly", ""},
 		"missing argument":        {[]string{"open"}, exitUsage, "<url>", ""},
 		"unknown flag":            {[]string{"observe", "--nope"}, exitUsage, "unknown flag --nope", ""},
@@ -30,10 +31,13 @@ func TestExitStatusAndAdvice(t *testing.T) {
 		"owner that is a wildcard": {
 			[]string{"observe", "--data", empty, "--owner", ">"}, exitUsage, "A-Z a-z 0-9 _ -", "",
 		},
-		"nats config":        {[]string{"nats", "config", "--tenants", "a,b", "--shards", "2", "--agent", "a/one"}, 0, "", "agent.a.one"},
-		"agent of no tenant": {[]string{"nats", "config", "--tenants", "a", "--agent", "b/one"}, exitUsage, "no tenant \"b\"", ""},
-		"tenant with a dot":  {[]string{"nats", "config", "--tenants", "a.b"}, exitUsage, "tenant \"a.b\"", ""},
-		"fault of no step":   {[]string{"demo", "--kill", "worker@nowhere"}, exitUsage, "no step", ""},
+		"nats config":          {[]string{"nats", "config", "--tenants", "a,b", "--shards", "2", "--agent", "a/one"}, 0, "", "agent.a.one"},
+		"agent of no tenant":   {[]string{"nats", "config", "--tenants", "a", "--agent", "b/one"}, exitUsage, "no tenant \"b\"", ""},
+		"tenant with a dot":    {[]string{"nats", "config", "--tenants", "a.b"}, exitUsage, "tenant \"a.b\"", ""},
+		"host that is none":    {[]string{"dev", "--data", empty, "--allow", "http://localhost:3000"}, exitUsage, "--allow", ""},
+		"picture of no kind":   {[]string{"screenshot", "--data", empty, "-o", "page.gif"}, exitUsage, ".png", ""},
+		"picture in no folder": {[]string{"screenshot", "--data", empty, "-o", "/nowhere/page.png"}, exitUsage, "no folder /nowhere", ""},
+		"fault of no step":     {[]string{"demo", "--kill", "worker@nowhere"}, exitUsage, "no step", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

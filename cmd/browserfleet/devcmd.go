@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserfleet/browserfleet/cmd/browserfleet/internal/devfleet"
 	"github.com/browserfleet/browserfleet/cmd/browserfleet/internal/view"
+	"github.com/browserfleet/browserfleet/egressproxy"
 )
 
 // dataFlag names the data folder.
@@ -44,6 +45,9 @@ func (c *devCmd) Run(a *app) error {
 	}
 	if c.Workers < 1 || c.Slots < 1 {
 		return usageError(errors.New("--workers and --slots: want at least 1"))
+	}
+	if err := (egressproxy.Policy{Mode: egressproxy.ModeAllowlist, AllowHosts: c.Allow}).Validate(); err != nil {
+		return usageError(fmt.Errorf("--allow: %w", err))
 	}
 	ctx, hurry, end := startInterrupts()
 	defer end()

@@ -45,10 +45,30 @@ func (a *app) fail(err error) int {
 		// Further lines are indented: what a page wrote must not look like ours.
 		fmt.Fprintf(a.err, "browserfleet: %s\n", strings.ReplaceAll(view.Text(text), "\n", "\n    "))
 	}
+	if done := effect(err); done != "" {
+		fmt.Fprintf(a.err, "  dispatched: %s\n", done)
+	}
 	if next := advice(err); next != "" {
 		fmt.Fprintf(a.err, "  next: %s\n", view.Line(next, 300))
 	}
 	return status(err)
+}
+
+// effect says whether the page saw the action, for a failed action.
+func effect(err error) string {
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Dispatched {
+	case protocol.DispatchedNo:
+		return "no, the page saw nothing of it"
+	case protocol.DispatchedYes:
+		return "yes"
+	case protocol.DispatchedUnknown:
+		return "unknown, it may have happened"
+	}
+	return ""
 }
 
 // status is an error's exit status.

@@ -97,6 +97,12 @@ func run(args []string, out, errOut io.Writer) int {
 		return a.fail(err)
 	}
 	a.parser = parser
+	if len(args) == 0 {
+		// What there is, but not a success: a script forgot its command.
+		parser.Stdout = errOut
+		_, _ = parse(parser, []string{"--help"})
+		return exitUsage
+	}
 	command, err := parse(parser, args)
 	switch {
 	case exited >= 0: // --help

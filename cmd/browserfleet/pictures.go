@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/browserfleet/browserfleet/protocol"
@@ -20,8 +21,20 @@ type screenshotCmd struct {
 // Run takes a picture. It is written as it came: its name says what is wanted.
 func (c *screenshotCmd) Run(a *app) error {
 	args := &protocol.ScreenshotArgs{FullPage: c.FullPage, Format: "jpeg", Quality: c.Quality}
-	if strings.HasSuffix(strings.ToLower(c.Output), ".png") {
+	switch strings.ToLower(filepath.Ext(c.Output)) {
+	case ".png":
 		args.Format, args.Quality = "png", 0
+	case ".jpg", ".jpeg":
+	default:
+		if c.Output != "json" {
+			return usageError(fmt.Errorf("--output %s: name a .jpg or .png file, or json", c.Output))
+		}
+	}
+	if folder := filepath.Dir(c.Output); c.Output != "json" {
+		// Before the browser is asked: a picture that cannot be kept is not taken.
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return usageError(fmt.Errorf("--output %s: there is no folder %s", c.Output, folder))
+		}
 	}
 	var taken *protocol.Screenshot
 	err := c.act(a, c.Output == "json", func(ctx context.Context, s *session) (*protocol.Result, error) {
