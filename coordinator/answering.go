@@ -11,6 +11,10 @@ import (
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
+// answerTimeout bounds one answering. A results' leader that stays behind takes
+// four seconds of it. Whoever thinks that it takes too long takes the owner over.
+const answerTimeout = 2 * decide.Restless
+
 // errNothingDue leaves a record alone.
 var errNothingDue = errors.New("nothing is due")
 
@@ -43,7 +47,7 @@ func (v verdict) of(a *protocol.Admitted, state protocol.RecordState) *protocol.
 
 // answer is answerDue with a verdict.
 func (s *shard) answer(ctx context.Context, key protocol.OwnerKey, v verdict) {
-	ctx, cancel := context.WithTimeout(ctx, decide.Restless)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if due, err := s.anythingDue(ctx, key, v); err != nil || !due {
 		if err != nil {
@@ -119,9 +123,12 @@ func (s *shard) answerAll(ctx context.Context, h *ownerlog.Holder, before protoc
 	}
 	for _, waiting := range control.Waiting() {
 		a := protocol.Admit(waiting, h.StreamCreated())
-		err := s.answerOne(ctx, h, &a, func(res *protocol.Result) (*protocol.Error, error) {
-			if decide.Began(orphanC, &a) {
+		err := s.answerOne(ctx, h, &a, func(res *protocol.Result, behind bool) (*protocol.Error, error) {
+			switch {
+			case decide.Began(orphanC, &a):
 				return protocol.Errorf(protocol.CodeOutcomeUnknown, ""), nil
+			case behind && a.Refused == nil:
+				return ownerlog.CannotTell(), nil
 			}
 			return s.decideControl(ctx, h, queue, &a, before, res)
 		})
@@ -138,7 +145,7 @@ func (s *shard) answerAll(ctx context.Context, h *ownerlog.Holder, before protoc
 		if decide.Began(orphan, &a) {
 			why = protocol.Errorf(protocol.CodeOutcomeUnknown, "")
 		}
-		err := s.answerOne(ctx, h, &a, func(*protocol.Result) (*protocol.Error, error) { return why, nil })
+		err := s.answerOne(ctx, h, &a, func(*protocol.Result, bool) (*protocol.Error, error) { return why, nil })
 		if err != nil {
 			return err
 		}
@@ -146,15 +153,25 @@ func (s *shard) answerAll(ctx context.Context, h *ownerlog.Holder, before protoc
 	return nil
 }
 
-// answerOne is START, then the answer that judge gives (nil: ok).
-func (s *shard) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.Admitted, judge func(*protocol.Result) (*protocol.Error, error)) error {
+// ruling is what a request is answered (nil: ok), and fills in the result. behind:
+// it cannot be told whether it was answered before.
+type ruling func(res *protocol.Result, behind bool) (*protocol.Error, error)
+
+// answerOne is START, then the answer. Nothing is run here, so a results' leader
+// that stays behind keeps nobody from one: the server refuses it where another
+// stands, and knows the results again when it has stored it.
+func (s *shard) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.Admitted, judge ruling) error {
 	attempt := 1
 	if in := h.Record().Inflight(a.Lane); in != nil && in.Request == a.ID {
 		attempt = in.Attempt // nothing is run here
 	}
 	started, err := h.Start(ctx, a, attempt)
-	if err != nil {
+	behind := errors.Is(err, ownerlog.ErrBehind)
+	if err != nil && !behind {
 		return err
+	}
+	if behind {
+		s.log.Error("cannot tell whether a request was answered before", "owner", a.Key.String(), "request", a.ID, "error", err)
 	}
 	if started.Done() {
 		h.Finish(a)
@@ -165,7 +182,7 @@ func (s *shard) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.A
 	}
 	res := a.NewResult(time.Now())
 	res.Worker = s.c.cfg.ID
-	why, err := judge(res)
+	why, err := judge(res, behind)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package coordinator_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -103,6 +104,53 @@ func TestAControlRequestThatADeadHolderBeganIsAnsweredOutcomeUnknown(t *testing.
 	b.coordinate("c-1", b.conn)
 	b.expect(one, interrupt, protocol.StatusOutcomeUnknown, protocol.CodeOutcomeUnknown)
 	b.expect(one, ping, protocol.StatusOK, "")
+}
+
+// The results' leader is behind what the owner's record proves, and stays so: it
+// was restored from an older copy, or made anew. Everybody is answered all the same.
+func TestAResultsLeaderThatStaysBehindKeepsNobodyFromAnAnswer(t *testing.T) {
+	t.Parallel()
+	behind := func(rec protocol.OwnerRecord) protocol.OwnerRecord {
+		for range protocol.DoneRing {
+			rec.Done = append(rec.Done, protocol.NewRequestID(time.Now()))
+		}
+		rec.ResultSeq = math.MaxInt64
+		return rec
+	}
+	unassigned := protocol.OwnerRecord{State: protocol.RecordUnassigned}
+	for name, tc := range map[string]struct {
+		// store stores one request, and makes the record.
+		store  func(b *bench) (protocol.RequestID, protocol.OwnerRecord)
+		status protocol.Status
+		code   protocol.Code
+	}{
+		"what is due": {func(b *bench) (protocol.RequestID, protocol.OwnerRecord) {
+			id, _ := b.open(one, expires)
+			return id, unassigned
+		}, protocol.StatusExpired, protocol.CodeNoCapacity},
+		"an orphan": {func(b *bench) (protocol.RequestID, protocol.OwnerRecord) {
+			id, seq := b.open(one, expires)
+			return id, startedBy("ghost", id, seq, protocol.EffectWrite)
+		}, protocol.StatusOutcomeUnknown, protocol.CodeOutcomeUnknown},
+		"a control request": {func(b *bench) (protocol.RequestID, protocol.OwnerRecord) {
+			id, _ := b.store(one, protocol.KindPing, nil)
+			return id, unassigned
+		}, protocol.StatusError, protocol.CodeUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			id, rec := tc.store(b)
+			b.put(one, behind(rec))
+			b.coordinate("c-1", b.conn)
+			b.expect(one, id, tc.status, tc.code)
+			if res := b.result(one, id); (res.Dispatched == protocol.DispatchedNo) == (tc.status == protocol.StatusOutcomeUnknown) {
+				t.Errorf("dispatched %s", res.Dispatched)
+			}
+			after, _ := b.open(one, expires) // the record knows the results again
+			b.expect(one, after, protocol.StatusExpired, protocol.CodeNoCapacity)
+		})
+	}
 }
 
 func TestACancelOfAnOrphanIsRefusedByTheCoordinator(t *testing.T) {

@@ -36,6 +36,9 @@ type OwnerRecord struct {
 	InflightC *Inflight `json:"inflight_c,omitempty"`
 	// Done are the ids of the newest finished requests, oldest first.
 	Done []RequestID `json:"done,omitempty"`
+	// ResultSeq is where BF_RES has the newest result that a holder created: the
+	// stream's leader is behind while it is not that far.
+	ResultSeq Seq `json:"result_seq,omitempty"`
 	// Failures are the times of deaths without a completed action between them.
 	Failures []Time `json:"failures,omitempty"`
 	// Struck is the nonce of the START whose death was counted last: who takes over

@@ -95,7 +95,7 @@ func fullRecord(newID func(i int) protocol.RequestID) *protocol.OwnerRecord {
 	r := &protocol.OwnerRecord{
 		V: protocol.Version, State: protocol.RecordAssigned, Worker: protocol.WorkerID(name),
 		Epoch: 1<<63 - 1, Generation: 1 << 40, CursorQ: 1<<63 - 2, CursorC: 1<<63 - 3,
-		InflightQ: in, InflightC: &control, Failures: []protocol.Time{at, at, at},
+		InflightQ: in, InflightC: &control, ResultSeq: 1<<63 - 1, Failures: []protocol.Time{at, at, at},
 		ActStreamCreated: created.Unix(), ActStreamNanos: 999_999_999, Struck: strings.Repeat("f", 16), Checkpoint: &protocol.CheckpointHint{Seq: 1 << 40, At: at},
 		Persistence: protocol.PersistEphemeral, Policy: name,
 		Control: &protocol.ControlLease{Holder: name, Expires: at}, Since: at, Nonce: strings.Repeat("f", 32),
@@ -114,7 +114,7 @@ func TestRecordFitsItsStream(t *testing.T) {
 		newID func(int) protocol.RequestID
 		max   int
 	}{
-		{"ULIDs", ulid, 3 << 10},
+		{"ULIDs", ulid, 3200},
 		{"UUIDv7s", func(int) protocol.RequestID { return "017f22e2-79b0-7cc3-98c4-dc0c0c07398f" }, 4 << 10},
 		{"names as long as a token may be", func(int) protocol.RequestID {
 			return protocol.RequestID(strings.Repeat("r", protocol.MaxIDLen))

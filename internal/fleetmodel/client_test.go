@@ -229,5 +229,8 @@ func (s *store) List(ctx context.Context, prefix, startAfter string) ([]objectst
 
 // Delete implements checkpoints.Objects.
 func (s *store) Delete(ctx context.Context, key string) error {
-	return s.do(ctx, "delete", key, true, func() (any, error) { return nil, s.p.w.objects.Delete(context.Background(), key) }).err
+	return s.do(ctx, "delete", key, true, func() (any, error) {
+		s.p.w.promises.freed[key] = true
+		return nil, s.p.w.objects.Delete(context.Background(), key)
+	}).err
 }

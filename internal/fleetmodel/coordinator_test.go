@@ -227,10 +227,13 @@ func (c *coordinator) write(ctx context.Context, log *client, rec *protocol.Owne
 	return log.CAS(ctx, protocol.OwnSubject(0, owner), data, nil, fence)
 }
 
+// answerTimeout is package coordinator's.
+const answerTimeout = 2 * decide.Restless
+
 // answer follows shard.answer: all is what every request is told, nil answers
 // what is due.
 func (c *coordinator) answer(ctx context.Context, all *protocol.Error) {
-	ctx, cancel := context.WithTimeout(ctx, decide.Restless)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	log := c.client(false)
 	before := protocol.RecordNone
@@ -267,9 +270,12 @@ func (c *coordinator) answerAll(ctx context.Context, h *ownerlog.Holder, before 
 	}
 	for _, waiting := range control.Waiting() {
 		a := protocol.Admit(waiting, h.StreamCreated())
-		err := c.answerOne(ctx, h, &a, func(res *protocol.Result) (*protocol.Error, error) {
-			if decide.Began(orphanC, &a) {
+		err := c.answerOne(ctx, h, &a, func(res *protocol.Result, behind bool) (*protocol.Error, error) {
+			switch {
+			case decide.Began(orphanC, &a):
 				return protocol.Errorf(protocol.CodeOutcomeUnknown, ""), nil
+			case behind && a.Refused == nil:
+				return ownerlog.CannotTell(), nil
 			}
 			return c.control(ctx, h, queue, &a, res)
 		})
@@ -286,20 +292,21 @@ func (c *coordinator) answerAll(ctx context.Context, h *ownerlog.Holder, before 
 		if decide.Began(orphan, &a) {
 			why = protocol.Errorf(protocol.CodeOutcomeUnknown, "")
 		}
-		if err := c.answerOne(ctx, h, &a, func(res *protocol.Result) (*protocol.Error, error) { return why, nil }); err != nil {
+		if err := c.answerOne(ctx, h, &a, func(*protocol.Result, bool) (*protocol.Error, error) { return why, nil }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *coordinator) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.Admitted, judge func(*protocol.Result) (*protocol.Error, error)) error {
+func (c *coordinator) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.Admitted, judge func(*protocol.Result, bool) (*protocol.Error, error)) error {
 	attempt := 1
 	if in := h.Record().Inflight(a.Lane); in != nil && in.Request == a.ID {
 		attempt = in.Attempt
 	}
 	started, err := h.Start(ctx, a, attempt)
-	if err != nil {
+	behind := errors.Is(err, ownerlog.ErrBehind)
+	if err != nil && !behind {
 		return err
 	}
 	if started.Done() {
@@ -308,7 +315,7 @@ func (c *coordinator) answerOne(ctx context.Context, h *ownerlog.Holder, a *prot
 	}
 	res := a.NewResult(time.Now())
 	res.Worker = c.id
-	why, err := judge(res)
+	why, err := judge(res, behind)
 	if err != nil {
 		return err
 	}
@@ -317,7 +324,10 @@ func (c *coordinator) answerOne(ctx context.Context, h *ownerlog.Holder, a *prot
 	} else {
 		res.Status, res.Dispatched = protocol.StatusOK, protocol.DispatchedYes
 	}
-	return h.Answer(ctx, a, res, nil)
+	if err := h.Answer(ctx, a, res, nil); !errors.Is(err, ownerlog.ErrAnswered) {
+		return err
+	}
+	return nil
 }
 
 func (c *coordinator) control(ctx context.Context, h *ownerlog.Holder, queue *ownerlog.Lane, a *protocol.Admitted, res *protocol.Result) (*protocol.Error, error) {

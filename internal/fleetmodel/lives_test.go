@@ -24,7 +24,7 @@ type lives_ struct {
 	control int
 	// told is up to where requests were stored when an agent was first told of a
 	// generation.
-	told map[protocol.Generation]protocol.Seq
+	told map[protocol.Generation]place
 }
 
 // life_ is what a hold's own past asks of it.
@@ -44,7 +44,7 @@ type life_ struct {
 }
 
 func newLives() lives_ {
-	return lives_{orders: map[string]bool{}, had: map[protocol.LeaseID]bool{}, told: map[protocol.Generation]protocol.Seq{}}
+	return lives_{orders: map[string]bool{}, had: map[protocol.LeaseID]bool{}, told: map[protocol.Generation]place{}}
 }
 
 func (p *promises) asked(what string) {
@@ -162,7 +162,7 @@ func (p *promises) mayBegin(by *hold, e protocol.DispatchEntry) {
 		p.w.saw("deaths that were not counted again")
 	}
 	if info, _ := e.Kind.Lookup(); e.Generation > 1 && info.NeedsPage {
-		if at, ok := p.told[e.Generation]; !ok || (e.Seq <= at && by.life == p.life && !by.misled) {
+		if at, ok := p.told[e.Generation]; !ok || (at.life == p.life && e.Seq <= at.seq && by.life == p.life && !by.misled) {
 			p.broken("promise 5: %s dispatches %s, which was sent for the page of an earlier generation", by, e.Request)
 		}
 	}
@@ -183,7 +183,7 @@ func (p *promises) answered(by *hold, res *protocol.Result) {
 	}
 	if r := res.Restored; r != nil {
 		if _, ok := p.told[r.Generation]; !ok {
-			p.told[r.Generation] = p.w.servers.streams[protocol.ActStream(0)].last
+			p.told[r.Generation] = place{p.life, p.w.servers.streams[protocol.ActStream(0)].last}
 		}
 	}
 }

@@ -46,7 +46,8 @@ type promises struct {
 	record_
 	// manifests, slept and failed are counted for seen.
 	manifests, slept, failed int
-	sealed                   *hold // the newest hold by rank that has written a checkpoint
+	sealed                   *hold           // the newest hold by rank that has written a checkpoint
+	freed                    map[string]bool // slots whose checkpoint was deleted
 	w                        *world
 	writes                   int // of the record
 	lives_
@@ -92,9 +93,15 @@ type dispatch struct {
 	superseded bool
 }
 
+// place is a sequence of one of the streams of requests that succeeded each other.
+type place struct {
+	life int
+	seq  protocol.Seq
+}
+
 func newPromises(w *world) *promises {
 	return &promises{
-		w: w, lives_: newLives(),
+		w: w, lives_: newLives(), freed: map[string]bool{},
 		lives:    map[int64]int{},
 		record_:  record_{starts: map[string]bool{}},
 		requests: map[protocol.RequestID]*request{}, results: map[protocol.RequestID]*answer{},
@@ -239,8 +246,12 @@ func (p *promises) agree(d *dispatch, a *answer) {
 }
 
 // manifest takes a stored checkpoint. Promise 4: once a later holder has sealed,
-// no earlier one adds any.
+// no earlier one adds any. An erasure frees the slots that kept it from doing so:
+// what it puts there nobody restores, since the owner is deleted (see doc.go).
 func (p *promises) manifest(by *hold, key string) {
+	if p.freed[key] && p.rec.State == protocol.RecordDeleted {
+		return
+	}
 	if p.sealed != nil && by.rank < p.sealed.rank {
 		p.broken("promise 4: %s wrote checkpoint %s after %s had sealed", by, key, p.sealed)
 	}
@@ -276,10 +287,6 @@ func (p *promises) final() {
 // dispatch late what it had STARTed: an effect only if its answer is
 // outcome_unknown.
 func (p *promises) inOrder() {
-	type place struct {
-		life int
-		seq  protocol.Seq
-	}
 	var newest place
 	for _, d := range p.dispatches {
 		if d.life != d.held {

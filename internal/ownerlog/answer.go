@@ -106,9 +106,9 @@ func (h *Holder) Answered(ctx context.Context, id protocol.RequestID) (*natsx.Me
 
 // answered reads nothing of the holder that a write changes: Start runs it beside
 // one.
-func (h *Holder) answered(ctx context.Context, id, known protocol.RequestID) (*natsx.Message, time.Time, error) {
+func (h *Holder) answered(ctx context.Context, id protocol.RequestID, known protocol.Seq) (*natsx.Message, time.Time, error) {
 	stored, err := h.Stored(ctx, id)
-	if stored != nil || err != nil || known == "" {
+	if stored != nil || err != nil || known == 0 {
 		return stored, time.Time{}, err
 	}
 	proven, err := h.prove(ctx, known)
@@ -191,10 +191,11 @@ func (h *Holder) create(ctx context.Context, res *protocol.Result, data []byte, 
 	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
 		once, cancel := context.WithTimeout(ctx, writeTimeout)
 		asked := time.Now()
-		_, err := h.conn.Create(once, subject, data, head)
+		seq, err := h.conn.Create(once, subject, data, head)
 		cancel()
 		if err == nil {
 			h.proven = asked // who has stored this has applied all before it
+			h.rec.ResultSeq, h.dirty = seq, true
 			return nil
 		}
 		if errors.Is(err, natsx.ErrConflict) {
@@ -222,6 +223,7 @@ func (h *Holder) whoseStands(ctx context.Context, res *protocol.Result) error {
 		Nonce string `json:"nonce"`
 	}
 	if stored != nil && json.Unmarshal(stored.Data, &stands) == nil && stands.Nonce == res.Nonce {
+		h.rec.ResultSeq, h.dirty = stored.Seq, true
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrAnswered, res.Request)

@@ -16,7 +16,13 @@
 //     of finished ids, starts at 0, and the holder has an Alarm. A stream that is
 //     made anew under a holder is for [Holder.Resettle].
 //   - [ErrBehind]: a leader is believed when it has what the record proves. Else it
-//     is asked again for a while, and then nothing is assumed.
+//     is asked again for a while, and then nothing is assumed. Of the results the
+//     record proves a sequence, that of the owner's newest one: it holds whatever
+//     time an id carries, and when the result itself has expired. It is asked for
+//     only while the ring is full: before that nothing can have fallen out of it.
+//     What cannot be told is not run, and answered all the same ([CannotTell]):
+//     the server refuses that answer where there is another, and storing it makes
+//     the results known again, also of a stream that was made anew.
 //   - [Holder.Start] names a request in the record before anything of it
 //     happens, and asks the results' leader in parallel whether it was answered.
 //   - [Holder.Answer] creates the one result, and refuses to do so for a request

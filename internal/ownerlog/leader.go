@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/browserfleet/browserfleet/protocol"
@@ -97,38 +96,53 @@ func ignoreBehind(err error) error {
 	return err
 }
 
-// mustHave is a request whose result the results' leader must have to be believed
-// when it has none of another request; empty if it need not be asked. While the
-// ring of finished ids is not full, nothing ever fell out of it. Else it is the
-// newest id in it whose result cannot have expired.
-func (h *Holder) mustHave() protocol.RequestID {
-	if len(h.rec.Done) < protocol.DoneRing || time.Since(h.proven) < provenFor {
-		return ""
-	}
-	for _, id := range slices.Backward(h.rec.Done) {
-		_, at, err := protocol.ParseRequestID(string(id))
-		if age := time.Since(at); err == nil && age > 0 && age < surelyKept {
-			return id
-		}
-	}
-	return ""
+// CannotTell answers a request that ErrBehind keeps from being done. Creating
+// this answer asks the results' stream for certain: it is refused where there is
+// another one. After it that stream is known again.
+func CannotTell() *protocol.Error {
+	err := protocol.Errorf(protocol.CodeUnavailable, "the servers cannot tell yet whether it was answered before; it was not run").
+		WithDispatched(protocol.DispatchedNo)
+	err.Retryable, err.RecommendedAction = true, "send it again under a new id"
+	return err
 }
 
-// surelyKept is how old an id may be whose result must still be there: the
-// request was stored at the earliest five minutes before the id's own time.
-const surelyKept = protocol.ResultRetention - protocol.ResendHorizon
+// mustHave is how far the results' leader must be to be believed when it has no
+// result of a request; 0 if that need not be asked. While the ring of finished ids
+// is not full, nothing ever fell out of it. Else it is where the owner's newest
+// result was stored: sequences outlive the results, so neither an id's time nor a
+// result's retention comes into it.
+func (h *Holder) mustHave() protocol.Seq {
+	if len(h.rec.Done) < protocol.DoneRing || time.Since(h.proven) < provenFor {
+		return 0
+	}
+	return h.rec.ResultSeq
+}
 
-// prove waits until the results' leader has what it must have.
-func (h *Holder) prove(ctx context.Context, known protocol.RequestID) (at time.Time, err error) {
+// prove waits until the results' leader is as far as it must be.
+func (h *Holder) prove(ctx context.Context, known protocol.Seq) (at time.Time, err error) {
 	err = untilCaughtUp(ctx, func() error {
 		at = time.Now()
-		stored, err := h.Stored(ctx, known)
-		if err == nil && stored == nil {
-			return fmt.Errorf("%w: it has no result of %s", ErrBehind, known)
+		last, err := h.resultsLast(ctx)
+		if err == nil && last < known {
+			return fmt.Errorf("%w: the results at %d, known at %d", ErrBehind, last, known)
 		}
 		return err
 	})
 	return at, err
+}
+
+// resultsLast asks the results' leader how far it is.
+func (h *Holder) resultsLast(ctx context.Context) (protocol.Seq, error) {
+	stream := protocol.ResStream(h.shard)
+	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
+		last, err := h.conn.StreamLast(ctx, stream)
+		if err == nil {
+			return last, nil
+		}
+		if err := wait(ctx, pause, err); err != nil {
+			return 0, fmt.Errorf("how far is %s: %w", stream, err)
+		}
+	}
 }
 
 // proved remembers that the results' leader was as far as it must be.

@@ -209,7 +209,7 @@ func (b *bench) fullRing() (fellOut *protocol.Admitted, upto protocol.Seq) {
 	for range protocol.DoneRing {
 		rec.Done = append(rec.Done, protocol.NewRequestID(time.Now().Add(-time.Minute)))
 	}
-	store(rec.Done[len(rec.Done)-1])
+	rec.ResultSeq = store(rec.Done[len(rec.Done)-1])
 	b.write(rec, fence)
 	return fellOut, upto
 }
@@ -236,6 +236,65 @@ func TestAResultsLeaderThatIsBehindIsNotBelieved(t *testing.T) {
 	b.start(h, fresh)
 	if log.asked != 1 {
 		t.Errorf("a leader that was as far as it must be a moment ago is asked %d times", log.asked)
+	}
+}
+
+// The results of everything in the ring are gone: an owner that acts rarely, or an
+// id that was refused because it lay hours ahead. A leader that is as far as the
+// owner's newest result was is believed all the same.
+func TestResultsThatExpiredAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]protocol.RequestID{
+		"of a minute ago":   protocol.NewRequestID(time.Now().Add(-time.Minute)),
+		"of hours ago":      protocol.NewRequestID(time.Now().Add(-2 * protocol.ResultRetention)),
+		"of a time to come": protocol.NewRequestID(time.Now().Add(time.Hour)),
+		"a UUIDv7":          "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+		"without an id":     protocol.SequenceRequestID(1, time.Now()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			seq, err := b.rival.Create(b.ctx(), protocol.ResSubject(0, key, "x"), []byte(`{"nonce":"x"}`), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, fence := b.record()
+			rec.Done, rec.ResultSeq = slices.Repeat([]protocol.RequestID{id}, protocol.DoneRing), seq
+			b.write(rec, fence)
+			h := b.claim()
+			if started := b.start(h, b.observe(h)); started.Done() {
+				t.Errorf("%+v", started)
+			}
+		})
+	}
+}
+
+// The stream of results was made anew, or lost its end: one answer of the owner,
+// and the record knows it again.
+func TestAnAnswerMakesTheResultsKnownAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, _ = b.fullRing()
+	rec, fence := b.record()
+	rec.ResultSeq = math.MaxInt64
+	b.write(rec, fence)
+	h := b.claim()
+	a := b.observe(h)
+	if _, err := h.Start(b.ctx(), a, 1); !errors.Is(err, ownerlog.ErrBehind) {
+		t.Fatalf("%v", err)
+	}
+	res := a.NewResult(time.Now())
+	res.Fail(ownerlog.CannotTell())
+	if err := h.Answer(b.ctx(), a, res, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Flush(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	successor := b.claim()
+	b.start(successor, b.observe(successor))
+	if rec, _ := b.record(); rec.ResultSeq != b.last()[1] {
+		t.Errorf("the record knows the results up to %d, and they end at %d", rec.ResultSeq, b.last()[1])
 	}
 }
 

@@ -27,6 +27,9 @@ func (e *Environment) serveControl(ctx context.Context) error {
 		if err != nil && !behind {
 			return err
 		}
+		if behind {
+			e.log.Error("cannot tell whether a request was answered before", "request", a.ID, "error", err)
+		}
 		if started.Done() {
 			if started.Answered != nil {
 				if err := e.holder.Repeat(started.Answered); err != nil {
@@ -58,7 +61,7 @@ func (e *Environment) answerControl(ctx context.Context, a *protocol.Admitted, a
 		failed = protocol.Errorf(protocol.CodeOutcomeUnknown, "")
 	}
 	if failed == nil && behind {
-		failed = cannotTell()
+		failed = ownerlog.CannotTell()
 	}
 	if _, ok := a.Action.Args.(*protocol.DialogArgs); ok && failed == nil {
 		failed = e.beginDialog(ctx, a, task{admitted: a, attempt: attempt, begun: begun, started: time.Since(begun), header: e.control.HeadMessage().Header})

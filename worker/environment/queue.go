@@ -82,6 +82,9 @@ func (e *Environment) begin(ctx context.Context, a *protocol.Admitted) error {
 	if err != nil && !behind {
 		return err
 	}
+	if behind {
+		e.log.Error("cannot tell whether a request was answered before", "request", a.ID, "error", err)
+	}
 	if started.Done() {
 		return e.repeat(a, started.Answered)
 	}
@@ -91,7 +94,7 @@ func (e *Environment) begin(ctx context.Context, a *protocol.Admitted) error {
 	refusal := e.pageRefusal(a, orphan)
 	switch {
 	case behind && refusal == nil && orphan == nil:
-		return e.refuse(ctx, a, cannotTell())
+		return e.refuse(ctx, a, ownerlog.CannotTell())
 	case behind && refusal == nil: // a read that a former holder began
 		refusal = protocol.Errorf(protocol.CodeOutcomeUnknown, "")
 	}
@@ -106,16 +109,6 @@ func (e *Environment) begin(ctx context.Context, a *protocol.Admitted) error {
 		refusal: refusal, header: message.Header,
 	})
 	return nil
-}
-
-// cannotTell: the results' leader does not have what it must have, so it is not
-// believed when it has no result of the request either. Creating this answer asks
-// it for certain: it is refused where there is one.
-func cannotTell() *protocol.Error {
-	err := protocol.Errorf(protocol.CodeUnavailable, "the servers cannot tell yet whether it was answered before; it was not run").
-		WithDispatched(protocol.DispatchedNo)
-	err.Retryable, err.RecommendedAction = true, "send it again under a new id"
-	return err
 }
 
 // use renews the leases and begins the idle time anew. It is written with the
