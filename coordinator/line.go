@@ -129,9 +129,19 @@ func (l *line) undo(key protocol.OwnerKey, ev TicketEvent, rounds int) {
 		return
 	}
 	l.uncall(key)
-	l.tenants[key.Tenant].round -= rounds
+	w := l.tenants[key.Tenant]
+	w.round -= rounds
 	l.step(t, ev)
+	l.forfeit(w)
 	l.insert(t)
+}
+
+// forfeit: the turns that a tenant did not use while it had nobody to call are
+// lost. It is called before somebody of it waits again.
+func (l *line) forfeit(w *waiting) {
+	if len(w.ready) == 0 {
+		w.round = max(w.round, l.round)
+	}
 }
 
 // retry makes all parked owners wait again, each in its place.
@@ -139,9 +149,7 @@ func (l *line) retry() {
 	for _, w := range l.tenants {
 		parked := w.parked
 		w.parked = nil
-		if len(w.ready) == 0 && len(parked) > 0 { // what it did not use meanwhile is lost
-			w.round = max(w.round, l.round)
-		}
+		l.forfeit(w)
 		for _, t := range parked {
 			l.step(t, TicketRetry)
 			l.insert(t)

@@ -116,12 +116,38 @@ func TestWhoFindsNoRoomIsCalledAgainBeforeTheOthers(t *testing.T) {
 	}
 }
 
+// Meanwhile the other tenant was called many times.
+func TestWhoFindsNoRoomLateHasNoTurnsSavedUp(t *testing.T) {
+	t.Parallel()
+	l := newLine()
+	l.join(ticket{key: owner("b", 0)})
+	late, _ := l.call()
+	for i := range 4 {
+		l.join(ticket{key: owner("a", i)})
+		_, _ = l.call()
+	}
+	l.join(ticket{key: owner("a", 4)})
+	l.join(ticket{key: owner("a", 5)})
+	l.back(late.key)
+	l.join(ticket{key: owner("b", 1)})
+	l.join(ticket{key: owner("b", 2)})
+	var got []protocol.Tenant
+	for range 4 {
+		next, _ := l.call()
+		got = append(got, next.key.Tenant)
+	}
+	if want := []protocol.Tenant{"b", "a", "b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("called %v, want %v", got, want)
+	}
+}
+
 // schedule does anything that may happen to a line, in any order: owners come,
 // are answered, have their turn while there is capacity, are placed, refused, or
 // found to need nothing, and workers get room again.
 type schedule struct {
 	line *line
-	// credit are turns that were given back, by tenant.
+	// credit are turns that were given back, by tenant; who has nobody ready loses
+	// them.
 	credit map[protocol.Tenant]int
 	last   protocol.Tenant
 	// both: two tenants had somebody ready at every moment since the last call.
@@ -143,14 +169,14 @@ func (s *schedule) step(t *rapid.T) {
 		s.settle(t, func(k protocol.OwnerKey) { s.line.leave(k, false) })
 	case "needless":
 		s.settle(t, func(k protocol.OwnerKey) {
+			s.given(k.Tenant)
 			s.line.leave(k, true)
-			s.credit[k.Tenant]++
 		})
 	case "back", "untried":
 		how := map[string]func(protocol.OwnerKey){"back": s.line.back, "untried": s.line.untried}[what]
 		s.settle(t, func(k protocol.OwnerKey) {
+			s.given(k.Tenant)
 			how(k)
-			s.credit[k.Tenant]++
 		})
 	case "unfit":
 		s.settle(t, s.line.unfit)
@@ -161,7 +187,18 @@ func (s *schedule) step(t *rapid.T) {
 			s.line.leave(key, true)
 		}
 	}
-	s.both = s.both && s.ready("a") && s.ready("b")
+	for _, tenant := range []protocol.Tenant{"a", "b"} {
+		if !s.ready(tenant) {
+			s.both, s.credit[tenant] = false, 0
+		}
+	}
+}
+
+// given: the tenant is about to be given a turn back.
+func (s *schedule) given(tenant protocol.Tenant) {
+	if s.ready(tenant) {
+		s.credit[tenant]++
+	}
 }
 
 func (s *schedule) ready(t protocol.Tenant) bool {
@@ -206,8 +243,10 @@ func (s *schedule) call(t *rapid.T) {
 }
 
 // Whatever happens: while two tenants have somebody who waits, their turns
-// alternate, but for one more for each turn that was given back; and within a
-// tenant, who came first is called first.
+// alternate, but for one more for each turn that was given back; what a tenant
+// did not use while it had nobody to call is lost, so that it cannot come back
+// and be called many times before the others. Within a tenant, who came first is
+// called first.
 func TestTurnsAlternateUnderAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
