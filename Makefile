@@ -12,9 +12,15 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 BIN     := bin/browserfleet
 
+# Property tests play the same cases at each check, which is no lottery; `make
+# soak` and `make model` play new ones. A failure is told with its seed, and
+# leaves no file in the tree.
+CHECK_SEED := 771188223344
+export RAPID_NOFAILFILE := 1
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test unit check format format-check vet staticcheck arch model mutations smoke bench-fleet audit generate fuzz chaos chaos-tests failover realworld clean
+.PHONY: help setup build demo test unit check format format-check vet staticcheck arch model mutations soak smoke bench-fleet audit generate fuzz chaos chaos-tests failover realworld clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,11 +36,11 @@ demo: setup build ## start a fleet on this machine and run a real browser task t
 
 test: setup unit demo ## run all tests, with -race and real browsers, and the demo
 
+unit: export RAPID_SEED := $(or $(SEED),$(CHECK_SEED))
 unit:
 	CGO_ENABLED=1 $(GO) test -race -p $(JOBS) -timeout $(TIMEOUT) ./...
 
-# The model's schedules are the same at each check; `make model` plays new ones.
-check: SEED ?= 771188223344
+check: SEED ?= $(CHECK_SEED)
 check: format-check vet staticcheck arch build test model smoke ## all that CI runs
 
 format: ## format the Go code
@@ -58,6 +64,9 @@ model: ## play SCHEDULES (2,000) of everything that may go wrong against the pro
 
 mutations: ## break every rule of the protocol in turn, and see the model notice (15 minutes; not part of check); MUTANTS=regexp
 	nice $(GO) test ./internal/fleetmodel -count=1 -v -timeout 2h -run TestMutationsAreCaught -args -mutate -mutants '$(MUTANTS)' -schedules $(or $(SCHEDULES),10000)
+
+soak: ## play every property test with new seeds, which are printed, and CHECKS (20,000) cases; SEED=n plays those of a seed
+	@GO='$(GO)' SEED='$(SEED)' tools/soak.sh $(or $(CHECKS),20000)
 
 smoke: build ## a short load run with simulated browsers; fails on a broken promise
 	$(BIN) loadtest --owners 8 --duration 10s --browser simulated -o json

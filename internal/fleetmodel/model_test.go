@@ -24,11 +24,14 @@ var schedulesFlag = flag.Int("schedules", checks, "how many schedules TestPromis
 const halves = 2
 
 // TestMain fixes the seed, so that it can be told: rapid keeps it to itself unless
-// something fails.
+// something fails. A check sets it in the environment.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := map[string]string{"rapid.checks": fmt.Sprint(max(1, *schedulesFlag/halves)), "rapid.seed": fmt.Sprint(mrand.Uint64N(1 << 62))}
 	flag.Visit(func(f *flag.Flag) { delete(set, f.Name) })
+	if os.Getenv("RAPID_SEED") != "" {
+		delete(set, "rapid.seed")
+	}
 	for name, value := range set {
 		if err := flag.Set(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
