@@ -85,7 +85,7 @@ func newBench(t *testing.T, slots int, change ...func(*worker.Config)) *bench {
 	cfg := worker.Config{
 		ID: b.id, Slots: slots, Conn: conn, Launcher: b, Checkpoints: checkpoints.New(b.objects, keys),
 		Dispatches: dispatches, Observer: deaf{}, Tracer: noop.NewTracerProvider().Tracer(""),
-		Logger: slog.New(slog.NewTextHandler(b.said, nil)), DrainTimeout: 10 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(b.said, nil)), DrainTimeout: 10 * time.Second, CheckpointWait: patience,
 	}
 	for _, c := range change {
 		c(&cfg)

@@ -52,6 +52,9 @@ type Config struct {
 	// IdleTimeout is how long nothing may happen in an environment until it
 	// hibernates; 0 is never.
 	IdleTimeout time.Duration
+	// CheckpointWait is how long an answer waits at most for its checkpoint; 0 is
+	// environment.DefaultCheckpointWait.
+	CheckpointWait time.Duration
 	// Capabilities of its environments.
 	Capabilities []protocol.Capability
 }
@@ -181,7 +184,7 @@ func (w *Worker) startEnvironment(ctx context.Context, a protocol.Assignment) {
 		Conn: w.cfg.Conn, Worker: w.cfg.ID, Shard: a.Shard, Key: a.Key, Fence: a.Fence, Reason: a.Reason,
 		Launcher: w.cfg.Launcher, Checkpoints: w.cfg.Checkpoints, Contact: w.contact, Live: w.contact.ok, Dispatches: w.cfg.Dispatches,
 		Tracer: w.cfg.Tracer, Logger: w.log, Observer: w.cfg.Observer,
-		IdleTimeout: w.cfg.IdleTimeout, Capabilities: w.cfg.Capabilities,
+		IdleTimeout: w.cfg.IdleTimeout, CheckpointWait: w.cfg.CheckpointWait, Capabilities: w.cfg.Capabilities,
 	})
 	life, stop := context.WithCancelCause(ctx)
 	h := &held{env: env, shard: a.Shard, fence: a.Fence, stop: stop}

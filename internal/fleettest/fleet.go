@@ -127,7 +127,7 @@ func (f *Fleet) StartWorker(t *testing.T) *Worker {
 		ID: w.ID, Host: "test", PID: os.Getpid(), Slots: f.opts.Slots, Browser: "simulated", Conn: w.conn,
 		Launcher: f.opts.Launcher, Checkpoints: checkpoints.New(f.opts.Objects, f.keys), Dispatches: log,
 		Observer: quiet{}, Tracer: noop.NewTracerProvider().Tracer(""), Logger: logger(t), DrainTimeout: 2 * time.Second,
-		IdleTimeout: f.opts.IdleTimeout, Capabilities: []protocol.Capability{protocol.CapabilityCheckpoint, protocol.CapabilityScreenshot},
+		IdleTimeout: f.opts.IdleTimeout, CheckpointWait: wait, Capabilities: []protocol.Capability{protocol.CapabilityCheckpoint, protocol.CapabilityScreenshot},
 	})
 	w.stop = start(t, w.Run)
 	f.Workers = append(f.Workers, w)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,32 +31,38 @@ type task struct {
 	header  nats.Header
 }
 
-// running is the action in its goroutine.
+// running is the action that has the browser: first its goroutine, then the look
+// at the state that it left.
 type running struct {
 	admitted *protocol.Admitted
 	browser  Browser
 	stop     context.CancelCauseFunc
+	// deadline is the end of its run budget.
+	deadline time.Time
 	// ended: the action itself is over; what remains is its checkpoint, which
-	// has a bound of its own, and nothing can be stopped or overdue any more.
+	// has a bound of its own, and nothing can be overdue any more.
 	ended atomic.Bool
 	// overdue is when the browser is replaced if the action has not ended.
 	overdue time.Time
 	// doomed: it was told that its browser has to be replaced.
 	doomed bool
+
+	// end is what it came to; nil while it runs.
+	end      *ending
+	save     save
+	answered bool
 }
 
 // ending is what a running action came to.
 type ending struct {
-	admitted *protocol.Admitted
-	result   *protocol.Result
-	span     *span
-	saved    checkpoints.Digest
-	wrote    bool // it was dispatched, and has effects
-	began    time.Time
-	// keeper is what the state was saved through; another one has followed if
+	task   task
+	result *protocol.Result
+	span   *span
+	wrote  bool // it was dispatched, and has effects
+	at     time.Time
+	// keeper is what the state is saved through; another one has followed if
 	// the browser was lost meanwhile.
 	keeper *checkpoints.Handle
-	err    error // fenced by the checkpoint store
 }
 
 // runAction starts the action's goroutine. It ends by sending to e.ended.
@@ -71,23 +76,27 @@ func (e *Environment) runAction(ctx context.Context, t task) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	ctx, free := context.WithTimeoutCause(ctx, budget, errBudget)
-	e.running = &running{admitted: t.admitted, browser: e.browser, stop: stop, overdue: time.Now().Add(budget + grace)}
+	deadline := time.Now().Add(budget)
+	e.running = &running{admitted: t.admitted, browser: e.browser, stop: stop, deadline: deadline, overdue: deadline.Add(grace)}
 	e.step(Begin)
-	a := actor{env: e, running: e.running, browser: e.browser, keeper: e.keeper, saved: e.saved, generation: e.holder.Record().Generation, epoch: e.holder.Record().Epoch}
+	a := actor{env: e, running: e.running, browser: e.browser, keeper: e.keeper, generation: e.holder.Record().Generation, epoch: e.holder.Record().Epoch}
 	e.work.Go(func() {
 		defer free()
 		defer stop(nil)
-		e.ended <- a.perform(ctx, t)
+		end := a.perform(ctx, t)
+		e.ended <- end
+		if end.saves() {
+			e.captures <- a.capture(ctx, end.result)
+		}
 	})
 }
 
 // actor is what the action's goroutine may use of the environment.
 type actor struct {
 	env        *Environment
-	running    *running // nil when only the state is saved
+	running    *running // nil beside another action
 	browser    Browser
 	keeper     *checkpoints.Handle
-	saved      checkpoints.Digest
 	generation protocol.Generation
 	epoch      protocol.Epoch
 	dispatched bool
@@ -103,12 +112,10 @@ func (a *actor) perform(ctx context.Context, t task) ending {
 	a.running.ended.Store(true)
 	res := t.admitted.NewResult(time.Now())
 	a.fill(ctx, res, t, out)
-	end := ending{admitted: t.admitted, result: res, span: sp, saved: a.saved, keeper: a.keeper, began: t.begun}
-	if end.wrote = a.dispatched && act.Info.Effect == protocol.EffectWrite; end.wrote {
-		end.saved, end.err = a.save(ctx, res)
+	return ending{
+		task: t, result: res, span: sp, keeper: a.keeper, at: time.Now(),
+		wrote: a.dispatched && act.Info.Effect == protocol.EffectWrite,
 	}
-	timing(res, t)
-	return end
 }
 
 // observeAction looks at the page in place of a request that must not run.
@@ -209,96 +216,39 @@ func (a *actor) stopped(ctx context.Context, err *protocol.Error) *protocol.Erro
 	return err.WithDispatched(dispatched)
 }
 
-// saveTimeout bounds the checkpoint before a result.
-const saveTimeout = 15 * time.Second
-
-// save commits the state if the action changed it. A store that is away makes a
-// warning: the action did run.
-func (a *actor) save(ctx context.Context, res *protocol.Result) (checkpoints.Digest, error) {
-	if a.keeper == nil {
-		return a.saved, nil
+// onEnded takes what the action came to. settleAction answers it.
+func (e *Environment) onEnded(end ending) {
+	r := e.running
+	r.end, r.save.capturing = &end, end.saves()
+	if end.wrote {
+		e.last = &checkpoints.LastAction{StreamSeq: end.result.Seq, ActionID: end.result.Request}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
-	defer cancel()
-	begun := time.Now()
-	digest, err := a.commit(ctx, checkpoints.ReasonAfterAction, &checkpoints.LastAction{StreamSeq: res.Seq, ActionID: res.Request})
-	if res.Transition != nil {
-		res.Transition.Timing.SaveMS = ms(time.Since(begun))
-	}
-	if errors.Is(err, checkpoints.ErrFenced) {
-		return a.saved, err
-	}
-	if err != nil {
-		res.Warnings = append(res.Warnings, protocol.Warning{
-			Code: protocol.CodeCheckpointNotSaved, Message: protocol.CodeCheckpointNotSaved.Info().Text + ": " + err.Error(),
-		})
-	}
-	return digest, nil
 }
 
-// commit captures the state and writes a checkpoint if its data differ from the
-// newest one's.
-func (a *actor) commit(ctx context.Context, reason checkpoints.Reason, last *checkpoints.LastAction) (checkpoints.Digest, error) {
-	state, err := a.browser.Capture(ctx)
-	if err != nil {
-		return a.saved, fmt.Errorf("capture: %w", err)
+// settleAction answers the action that ended, once its state is saved, cannot be,
+// or was waited for long enough; and makes room for the next one when nothing of
+// it uses the browser any more.
+func (e *Environment) settleAction(ctx context.Context) error {
+	r := e.running
+	if r == nil || r.end == nil {
+		return nil
 	}
-	digest := state.DataDigest()
-	// Which page it is at does not count after every action, but it does when the
-	// browser is closed on purpose.
-	if digest == a.saved && (reason != checkpoints.ReasonIdle || slices.Equal(state.Tabs, a.keeper.Last().Tabs)) {
-		return a.saved, nil
+	if !r.answered {
+		if r.end.saves() && !r.save.settled && time.Now().Before(e.answerAt()) {
+			return nil
+		}
+		r.answered = true
+		if err := e.answerEnded(ctx, r); err != nil {
+			return err
+		}
 	}
-	_, err = a.keeper.Commit(ctx, state, checkpoints.Meta{Generation: a.generation, Reason: reason, LastAction: last})
-	if err != nil {
-		return a.saved, err
+	if r.save.capturing {
+		return nil
 	}
-	return digest, nil
-}
-
-// timing completes the evidence's times.
-func timing(res *protocol.Result, t task) {
-	if res.Transition == nil {
-		return
-	}
-	tm := &res.Transition.Timing
-	tm.QueueMS = max(0, t.begun.Sub(t.admitted.StoredAt).Milliseconds())
-	tm.StartMS = ms(t.started)
-	tm.TotalMS = ms(time.Since(t.begun))
-}
-
-// ms is d in milliseconds, to the microsecond.
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// onEnded answers the action that ended.
-func (e *Environment) onEnded(ctx context.Context, end ending) error {
 	e.running = nil
 	if e.state == Running {
 		e.step(End)
 	}
-	if end.keeper == e.keeper {
-		if end.err != nil {
-			return end.err
-		}
-		if e.saved != end.saved {
-			e.saved = end.saved
-			e.startCollect()
-		}
-	} else if end.err != nil {
-		// The browser was replaced meanwhile, and its state could not be saved
-		// any more.
-		end.result.Warnings = append(end.result.Warnings, protocol.Warning{
-			Code: protocol.CodeCheckpointNotSaved, Message: protocol.CodeCheckpointNotSaved.Info().Text,
-		})
-	}
-	if err := e.answer(ctx, end.admitted, end.result, end.span); err != nil {
-		return err
-	}
-	e.noteSaved(&end)
-	if end.result.Status == protocol.StatusOK {
-		e.completed()
-	}
-	e.use(end.began)
 	switch {
 	case e.deleting != nil:
 		return e.delete(ctx)
@@ -310,24 +260,43 @@ func (e *Environment) onEnded(ctx context.Context, end ending) error {
 	return nil
 }
 
-// collectEvery bounds how many checkpoints pile up beyond those that are kept.
-const collectEvery = 32
+// answerEnded answers the action that ended.
+func (e *Environment) answerEnded(ctx context.Context, r *running) error {
+	end, res := r.end, r.end.result
+	timing(res, end)
+	notSaved := end.saves() && (!r.save.settled || r.save.err != nil)
+	if notSaved {
+		res.Warnings = append(res.Warnings, r.save.warning())
+	}
+	if err := e.answer(ctx, r.admitted, res, end.span); err != nil {
+		return err
+	}
+	if notSaved {
+		e.holder.Amend(func(r *protocol.OwnerRecord) { r.AddUnsaved(res.Seq, res.Request) })
+	}
+	if res.Status == protocol.StatusOK {
+		e.completed()
+	}
+	e.use(end.task.begun)
+	return nil
+}
 
-// startCollect removes old checkpoints, now and then. Any process may do it at
-// any time; a failure leaves more than needed.
-func (e *Environment) startCollect() {
-	e.commits++
-	if e.commits%collectEvery != 0 {
+// timing completes the evidence's times.
+func timing(res *protocol.Result, end *ending) {
+	if res.Transition == nil {
 		return
 	}
-	e.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		if _, err := e.cfg.Checkpoints.Collect(ctx, checkpoints.EnvIDOf(e.cfg.Key), checkpoints.DefaultKeep); err != nil {
-			e.log.Warn("cannot remove old checkpoints", "error", err)
-		}
-	})
+	t, tm := end.task, &res.Transition.Timing
+	tm.QueueMS = max(0, t.begun.Sub(t.admitted.StoredAt).Milliseconds())
+	tm.StartMS = ms(t.started)
+	if end.saves() {
+		tm.SaveMS = ms(time.Since(end.at))
+	}
+	tm.TotalMS = ms(time.Since(t.begun))
 }
+
+// ms is d in milliseconds, to the microsecond.
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // overdue fires when an action that was told to end has not.
 func (e *Environment) overdue() <-chan time.Time {

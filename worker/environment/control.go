@@ -116,14 +116,20 @@ func (e *Environment) doControl(ctx context.Context, a *protocol.Admitted, res *
 }
 
 // stopRunning stops the action if it is the named one. What it may have
-// dispatched stays dispatched; its own result says so.
+// dispatched stays dispatched; its own result says so. Of one that has ended by
+// itself only the checkpoint is waited for: then the wait ends.
 func (e *Environment) stopRunning(id protocol.RequestID) bool {
-	if e.running == nil || e.running.admitted.ID != id || e.running.ended.Load() {
+	r := e.running
+	if r == nil || r.admitted.ID != id || r.answered {
 		return false
 	}
-	e.running.stop(errInterrupted)
-	if late := time.Now().Add(grace); late.Before(e.running.overdue) {
-		e.running.overdue = late
+	r.save.hurried = true
+	if r.ended.Load() {
+		return true
+	}
+	r.stop(errInterrupted)
+	if late := time.Now().Add(grace); late.Before(r.overdue) {
+		r.overdue = late
 	}
 	return true
 }

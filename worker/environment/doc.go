@@ -95,6 +95,15 @@
 // for its cookies: what runs is stopped, the state saved, and the browser replaced,
 // without a strike. The agent is told browser_lost, with what the page was worth.
 //
+// # Saving
+//
+// After an action with effects its state is read (nothing else uses the browser
+// meanwhile), then written to the store in the background: one state at a time,
+// and of those that wait only the newest. The answer waits for both, but not long
+// (Config.CheckpointWait, its budget); a cancel or an interrupt of the action ends
+// that wait. A browser is closed on purpose, and another opened, only when nothing
+// is being written.
+//
 // # Dialogs
 //
 // An answer on lane c whose dialog is of this generation runs at once, ten seconds at

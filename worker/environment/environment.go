@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -59,6 +60,9 @@ type Config struct {
 	// hibernates; 0 is never. A client lease keeps it awake for as long as the
 	// lease lives.
 	IdleTimeout time.Duration
+	// CheckpointWait is how long an answer waits at most until the state after its
+	// action is saved; 0 is DefaultCheckpointWait.
+	CheckpointWait time.Duration
 	// Capabilities of the worker's environments.
 	Capabilities []protocol.Capability
 	Contact      Contact
@@ -97,15 +101,18 @@ type Environment struct {
 	cfg Config
 	log *slog.Logger
 
-	pushes  chan *nats.Msg
-	opened  chan opening
-	ended   chan ending
-	updates chan update
-	release chan string // the reason
-	resume  chan struct{}
-	demands chan *demand
-	replies chan reply
-	streams chan struct{} // the stream of requests may be another
+	pushes chan *nats.Msg
+	opened chan opening
+	ended  chan ending
+	// captures and commits are what the two parts of a save came to.
+	captures chan captured
+	commits  chan committed
+	updates  chan update
+	release  chan string // the reason
+	resume   chan struct{}
+	demands  chan *demand
+	replies  chan reply
+	streams  chan struct{} // the stream of requests may be another
 
 	holder  *ownerlog.Holder
 	queue   *ownerlog.Lane
@@ -122,19 +129,21 @@ type Environment struct {
 	// told: the agent knows, and the barrier is to be set.
 	told bool
 
-	browser   Browser
-	keeper    *checkpoints.Handle
-	saved     checkpoints.Digest // of the data in the newest checkpoint
-	reason    string             // why it is opened
-	because   string             // more of that, for the agent; empty mostly
-	wantOpen  bool
-	commits   int // checkpoints of this hold
-	openErr   *protocol.Error
-	retryAt   time.Time
-	failures  int
-	releasing string
-	running   *running
-	replying  bool // a dialog is being answered for lane c beside the running action
+	browser Browser
+	keeper  *checkpoints.Handle
+	saved   checkpoints.Digest // of the data in the newest checkpoint
+	// saving is being written to the store; newest follows it.
+	saving, newest *snapshot
+	reason         string // why it is opened
+	because        string // more of that, for the agent; empty mostly
+	wantOpen       bool
+	stored         int // checkpoints of this hold
+	openErr        *protocol.Error
+	retryAt        time.Time
+	failures       int
+	releasing      string
+	running        *running
+	replying       bool // a dialog is being answered for lane c beside the running action
 
 	// handover bounds the release; saveAt is when a save that failed is tried
 	// again, hurried says that the running action was stopped for it.
@@ -181,18 +190,21 @@ type Status struct {
 
 // New prepares an environment; Run makes it live.
 func New(cfg Config) *Environment {
+	cfg.CheckpointWait = cmp.Or(cfg.CheckpointWait, DefaultCheckpointWait)
 	e := &Environment{
-		cfg:     cfg,
-		log:     cfg.Logger.With("owner", cfg.Key.String()),
-		pushes:  make(chan *nats.Msg, 2*protocol.QueueDepth),
-		opened:  make(chan opening, 1),
-		ended:   make(chan ending, 1),
-		updates: make(chan update),
-		release: make(chan string, 1),
-		resume:  make(chan struct{}, 1),
-		demands: make(chan *demand, maxDemands),
-		replies: make(chan reply, 1),
-		streams: make(chan struct{}, 1),
+		cfg:      cfg,
+		log:      cfg.Logger.With("owner", cfg.Key.String()),
+		pushes:   make(chan *nats.Msg, 2*protocol.QueueDepth),
+		opened:   make(chan opening, 1),
+		ended:    make(chan ending, 1),
+		captures: make(chan captured, 1),
+		commits:  make(chan committed, 1),
+		updates:  make(chan update),
+		release:  make(chan string, 1),
+		resume:   make(chan struct{}, 1),
+		demands:  make(chan *demand, maxDemands),
+		replies:  make(chan reply, 1),
+		streams:  make(chan struct{}, 1),
 
 		idleSince: time.Now(),
 		state:     Opening,

@@ -262,6 +262,13 @@ func (e *Environment) onDelete(ctx context.Context, d *demand) error {
 // delete writes that the owner is deleted; whoever asked removes what is kept
 // once the answer says that nothing of the environment is left here.
 func (e *Environment) delete(ctx context.Context) error {
+	e.newest = nil
+	wait, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	// What is still being written would come after what is removed.
+	if _, err := e.awaitCommit(ctx, wait); fenced(err) {
+		return err
+	}
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {
 		r.Erase = true
 		r.Opening, r.Slept, r.Leases, r.Control, r.Unsaved = false, false, nil, nil, nil

@@ -137,6 +137,9 @@ func orphanIn(rec *protocol.OwnerRecord, lane protocol.Lane) *protocol.Inflight 
 // advance does everything that can be done without waiting: control first, then
 // the next action.
 func (e *Environment) advance(ctx context.Context) error {
+	if err := e.settleAction(ctx); err != nil {
+		return err
+	}
 	if err := e.fill(ctx); err != nil {
 		return err
 	}
@@ -167,7 +170,8 @@ func (e *Environment) advance(ctx context.Context) error {
 	if err := e.serveQueue(ctx); err != nil {
 		return err
 	}
-	if e.wantOpen && !time.Now().Before(e.openAt) {
+	// What is being written may be the state to open with.
+	if e.wantOpen && e.saving == nil && !time.Now().Before(e.openAt) {
 		e.runOpen(ctx)
 	}
 	return nil
@@ -198,17 +202,17 @@ func (e *Environment) await(ctx context.Context, sweep, idle <-chan time.Time) e
 	case o := <-e.opened:
 		return e.onOpened(ctx, o)
 	case end := <-e.ended:
-		return e.onEnded(ctx, end)
-	case u := <-e.updates:
-		err := e.holder.Update(ctx, u.change)
-		if err == nil {
-			e.unsuspend() // the write decides: still ours
-		}
-		u.reply <- err
-		if errors.Is(err, ownerlog.ErrFenced) {
-			return err
-		}
+		e.onEnded(end)
 		return nil
+	case c := <-e.afterEnd():
+		e.onCaptured(ctx, c)
+		return nil
+	case c := <-e.commits:
+		return e.onCommitted(ctx, c)
+	case <-e.answerDue():
+		return nil
+	case u := <-e.updates:
+		return e.onUpdate(ctx, u)
 	case <-lostOf(e.browser):
 		return e.onLost(ctx)
 	case <-e.doom():
@@ -254,6 +258,19 @@ func (e *Environment) await(ctx context.Context, sweep, idle <-chan time.Time) e
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// onUpdate writes the record for another goroutine.
+func (e *Environment) onUpdate(ctx context.Context, u update) error {
+	err := e.holder.Update(ctx, u.change)
+	if err == nil {
+		e.unsuspend() // the write decides: still ours
+	}
+	u.reply <- err
+	if errors.Is(err, ownerlog.ErrFenced) {
+		return err
+	}
+	return nil
 }
 
 // gapRetry wakes the loop to read again what could not be read, or what the

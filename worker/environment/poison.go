@@ -116,7 +116,7 @@ func (e *Environment) fail(ctx context.Context) error {
 // reopen fires when an environment that has to wait before it is opened again
 // may be.
 func (e *Environment) reopen() <-chan time.Time {
-	if !e.wantOpen {
+	if !e.wantOpen || e.saving != nil {
 		return nil
 	}
 	return time.After(time.Until(e.openAt))

@@ -23,7 +23,7 @@ const reasonRecycled = "recycled"
 // replacement: the old browser has the only copy.
 func (e *Environment) recycle(ctx context.Context) error {
 	b, ok := e.browser.(wearing)
-	if !ok || e.state != Idle || e.queue.Len() > 0 || e.keeper == nil || e.releasing != "" || e.isSuspended() {
+	if !ok || e.state != Idle || e.queue.Len() > 0 || e.keeper == nil || e.saving != nil || e.releasing != "" || e.isSuspended() {
 		return nil
 	}
 	why := b.Tired()

@@ -34,9 +34,6 @@ func (e *Environment) onRelease(ctx context.Context) error {
 	}
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {
 		r.Opening = false
-		if saved == nil && e.browser != nil {
-			r.Unsaved = nil
-		}
 		return r.Move(protocol.RecordRelease, time.Now())
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ const restRetry = 30 * time.Second
 
 // restAt is when the environment is due to hibernate; false while it is not.
 func (e *Environment) restAt() (time.Time, bool) {
-	quiet := (e.state == Idle || e.state == Unavailable) && e.running == nil && e.queue.Len() == 0 && !e.wantOpen
+	quiet := (e.state == Idle || e.state == Unavailable) && e.running == nil && e.saving == nil && e.queue.Len() == 0 && !e.wantOpen
 	switch rec := e.holder.Record(); {
 	case !quiet || e.releasing != "" || len(e.waiters) > 0:
 		return time.Time{}, false
@@ -60,9 +60,6 @@ func (e *Environment) hibernate(ctx context.Context) error {
 			event = protocol.RecordUnassign
 		}
 		r.Opening, r.Slept = false, !ephemeral && e.browser != nil
-		if e.browser != nil {
-			r.Unsaved = nil
-		}
 		return r.Move(event, time.Now())
 	})
 	if err != nil {
@@ -107,22 +104,6 @@ func (e *Environment) wake(ctx context.Context) error {
 	if err == nil {
 		e.log.Info("woken while it was hibernating")
 		e.stay()
-	}
-	return err
-}
-
-// save commits what changed since the newest checkpoint. There is nothing to
-// save without a browser, or of an ephemeral environment.
-func (e *Environment) save(ctx context.Context, reason checkpoints.Reason) error {
-	if e.browser == nil || e.keeper == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	a := actor{env: e, browser: e.browser, keeper: e.keeper, saved: e.saved, generation: e.holder.Record().Generation}
-	saved, err := a.commit(ctx, reason, e.last)
-	if err == nil {
-		e.saved = saved
 	}
 	return err
 }

@@ -11,20 +11,19 @@ import (
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
-// noteSaved keeps in the record which answered effects no checkpoint holds. It
-// is written with the next START; a crash before that is made good by the next
-// holder, which finds the result's own warning.
-func (e *Environment) noteSaved(end *ending) {
-	if !end.wrote || end.keeper == nil {
+// noteSaved takes the effects that a stored state holds from the record's list:
+// all up to the newest of them. The agent has to be told first of those that an
+// earlier restore lost.
+func (e *Environment) noteSaved(newest *checkpoints.LastAction) {
+	unsaved := e.holder.Record().Unsaved
+	if newest == nil || len(unsaved) == 0 || e.restored != nil {
 		return
 	}
-	e.last = &checkpoints.LastAction{StreamSeq: end.result.Seq, ActionID: end.result.Request}
-	switch {
-	case warned(end.result, protocol.CodeCheckpointNotSaved):
-		e.holder.Amend(func(r *protocol.OwnerRecord) { r.AddUnsaved(end.result.Seq, end.result.Request) })
-	case len(e.holder.Record().Unsaved) > 0:
-		e.holder.Amend(func(r *protocol.OwnerRecord) { r.Unsaved = nil })
+	var after []protocol.UnsavedEffect
+	if i := slices.IndexFunc(unsaved, func(u protocol.UnsavedEffect) bool { return u.Request == newest.ActionID }); i >= 0 {
+		after = slices.Clone(unsaved[i+1:])
 	}
+	e.holder.Amend(func(r *protocol.OwnerRecord) { r.Unsaved = after })
 }
 
 // stateLost lists the answered effects that the loaded state does not hold:

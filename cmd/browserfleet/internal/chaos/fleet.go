@@ -137,6 +137,8 @@ func (f *fleet) settings(m member) (map[string]string, error) {
 		return env, nil
 	}
 	env["WORKER_NAME"], env["SLOTS"], env["BROWSER"] = m.name, fmt.Sprint(f.slots), service.BrowserSimulated
+	// Who is frozen or cut off while it saves has not answered: schedules are about that.
+	env["CHECKPOINT_WAIT"] = "1m"
 	env["SIMULATED_LATENCY"] = actionTakes.String()
 	env["KEYRING_FILE"], env["DRAIN_TIMEOUT"] = f.folder.Path("secrets", "keyring"), drainTimeout.String()
 	return env, nil

@@ -78,6 +78,7 @@ func startFailover(t *testing.T) *failover {
 	f.fleet, err = devfleet.Start(ctx, devfleet.Options{
 		Data: f.data, Workers: failoverWorkers, Slots: *failoverOwners, Browser: service.BrowserChrome, Tenant: "demo", Shards: 1,
 		DispatchLogs: true, Say: t.Logf, Program: fleettest.Program(t),
+		WorkerSettings: map[string]string{"CHECKPOINT_WAIT": "1m"}, // a slow disk is not what is tested
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,9 @@ func (d *demo) runFleet(ctx context.Context) (err error) {
 	d.fleet, err = devfleet.Start(ctx, devfleet.Options{
 		Data: d.data, Workers: d.workers(), Slots: 4, Browser: d.o.Browser, Tenant: "demo", Shards: 1,
 		KeepDeadWorkers: true, DispatchLogs: true,
-		Say: func(format string, args ...any) { d.say("  "+format, args...) },
+		// A slow disk must not spoil it: workers are killed at once after an answer.
+		WorkerSettings: map[string]string{"CHECKPOINT_WAIT": "1m"},
+		Say:            func(format string, args ...any) { d.say("  "+format, args...) },
 	})
 	if err != nil {
 		return err

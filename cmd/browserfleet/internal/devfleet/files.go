@@ -59,7 +59,7 @@ var passed = []string{"BROWSERFLEET_LOG_LEVEL", "BROWSERFLEET_LOG_FORMAT"}
 
 // tried are settings of workers that a developer may try on a fleet of his own;
 // what is not named here is the fleet's to set.
-var tried = []string{"POPUPS", "DIALOG_POLICY", "DIALOG_TIMEOUT", "CDP_ACTION", "CDP_METHODS", "IDLE_TIMEOUT"}
+var tried = []string{"POPUPS", "DIALOG_POLICY", "DIALOG_TIMEOUT", "CDP_ACTION", "CDP_METHODS", "IDLE_TIMEOUT", "CHECKPOINT_WAIT"}
 
 // env is a child's environment: that of this process without our own variables,
 // and what the child is told.

@@ -202,6 +202,7 @@ type WorkerConfig struct {
 	CDPMethods       Names         `split_words:"true" desc:"further methods for the action cdp, exact names separated by commas, such as Runtime.evaluate; they may have effects"`
 	DispatchLog      string        `split_words:"true" desc:"file of JSON lines, one before each dispatch"`
 	IdleTimeout      time.Duration `split_words:"true" default:"10m" desc:"how long nothing may happen in an environment until it is saved and closed; its next action wakes it; 0 is never"`
+	CheckpointWait   time.Duration `split_words:"true" default:"2s" desc:"how long an answer waits until the state after its action is saved; then it says checkpoint_not_saved, and saving goes on"`
 	MetricsListen    string        `split_words:"true" desc:"host:port of the Prometheus page; empty is off"`
 	DialogPolicy     string        `split_words:"true" default:"must_respond" desc:"who answers a page's dialogs where the agent asked for nothing else: must_respond (the agent), auto_dismiss or auto_accept"`
 	DialogTimeout    time.Duration `split_words:"true" default:"300s" desc:"when a dialog that nobody answers is dismissed"`
@@ -241,6 +242,9 @@ func (c *WorkerConfig) Validate() error {
 	}
 	if c.IdleTimeout < 0 {
 		p.add("IDLE_TIMEOUT", "%s: want 0 or more", c.IdleTimeout)
+	}
+	if c.CheckpointWait <= 0 {
+		p.add("CHECKPOINT_WAIT", "%s: want more than 0", c.CheckpointWait)
 	}
 	return p.err()
 }

@@ -64,7 +64,7 @@ func (i *instance) runWorker(ctx context.Context, cfg WorkerConfig, id protocol.
 		ID: id, Host: host, PID: os.Getpid(), Slots: cfg.Slots, Browser: launcher.product, Conn: conn,
 		Launcher: launcher, Checkpoints: kept, Dispatches: dispatches, Observer: actions{i.count},
 		Tracer: i.told.Tracer(), Logger: i.log, DrainTimeout: cfg.DrainTimeout,
-		IdleTimeout: cfg.IdleTimeout, Capabilities: protocol.Capabilities,
+		IdleTimeout: cfg.IdleTimeout, CheckpointWait: cfg.CheckpointWait, Capabilities: protocol.Capabilities,
 		Meter: meter{i.count}, Ready: launcher.ready, Admission: cfg.admission(), Labels: cfg.Labels,
 		PreemptionFile: cfg.PreemptionFile,
 	})
