@@ -163,3 +163,26 @@ func TestAnOwnerIsNotHandedOverBeforeItsSaveIsSettled(t *testing.T) {
 		t.Errorf("told as lost: %v; two writes at a time: %v", r.StateLost, s.overlap.Load())
 	}
 }
+
+// The environment that was restored without an effect is handed over, saved,
+// before it has answered anything: the agent has not been told yet.
+func TestALostEffectIsToldAlsoIfTheRestoredEnvironmentMovesOn(t *testing.T) {
+	t.Parallel()
+	store := newFaulty()
+	b := newBench(t, 4, store.use(t))
+	close(b.hold(one).gate)
+	store.away.Store(true)
+	lost := b.changed(one).Request
+	b.until(one, "of an unsaved effect", func(r *protocol.OwnerRecord) bool { return len(r.Unsaved) == 1 })
+	store.away.Store(false)
+	b.hold(one) // without the effect
+	_, fence := b.record(one)
+	if err := b.control(protocol.VerbRelease, protocol.Assignment{V: protocol.Version, Key: one, Fence: fence}); err != nil {
+		t.Fatal(err)
+	}
+	b.untilState(one, protocol.RecordMoving)
+	if r := b.restored("Fills: 0."); len(r.StateLost) != 1 || r.StateLost[0] != lost {
+		t.Errorf("told as lost: %v, want %s", r.StateLost, lost)
+	}
+	b.until(one, "told", func(r *protocol.OwnerRecord) bool { return len(r.Unsaved) == 0 })
+}

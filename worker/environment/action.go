@@ -220,7 +220,7 @@ func (a *actor) stopped(ctx context.Context, err *protocol.Error) *protocol.Erro
 func (e *Environment) onEnded(end ending) {
 	r := e.running
 	r.end, r.save.capturing = &end, end.saves()
-	if end.wrote {
+	if end.wrote && end.keeper == e.keeper {
 		e.last = &checkpoints.LastAction{StreamSeq: end.result.Seq, ActionID: end.result.Request}
 	}
 }

@@ -102,9 +102,9 @@ func (e *Environment) claim(ctx context.Context) error {
 			if rec == nil || rec.State != protocol.RecordAssigned || rec.Worker != e.cfg.Worker {
 				return nil, ErrNotOurs
 			}
-			next := rec.Clone()
-			diedOpening, next.Opening = rec.Opening, false
-			return next, nil
+			// Whether it died opening stays in the record until that is counted.
+			diedOpening = rec.Opening
+			return rec.Clone(), nil
 		})
 	if err != nil {
 		return err

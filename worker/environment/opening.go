@@ -21,7 +21,11 @@ type opening struct {
 	keeper   *checkpoints.Handle
 	saved    checkpoints.Digest
 	restored *protocol.Restored // nil for the owner's first environment
-	err      error
+	// last is the newest effect that the state holds; lost are those answered that
+	// it does not.
+	last *checkpoints.LastAction
+	lost []protocol.UnsavedEffect
+	err  error
 }
 
 // runOpen fetches the state and starts the browser in a goroutine of its own, so
@@ -80,6 +84,9 @@ func (e *Environment) open(ctx context.Context, order order) (o opening) {
 		o.err = err
 		return o
 	}
+	if loaded.Manifest != nil {
+		o.last = loaded.Manifest.LastAction
+	}
 	var kept *checkpoints.FidelityReport
 	o.browser, kept, o.err = e.cfg.Launcher.Open(ctx, Spec{
 		Key: e.cfg.Key, Generation: generation, Policy: order.policy, Dialogs: order.dialogs, Setting: order.setting, Loaded: loaded, Live: e.cfg.Live,
@@ -88,7 +95,8 @@ func (e *Environment) open(ctx context.Context, order order) (o opening) {
 	if o.err == nil && generation > 1 {
 		kept.TookMS = time.Since(begun).Milliseconds()
 		o.restored = report(kept, order)
-		o.restored.StateLost = e.stateLost(ctx, order, loaded)
+		o.lost = e.stateLost(ctx, order, loaded)
+		o.restored.StateLost = requests(o.lost)
 	}
 	return o
 }
@@ -175,8 +183,12 @@ func (e *Environment) onOpened(ctx context.Context, o opening) error {
 	if o.err != nil {
 		return e.onOpenFailed(ctx, o.err)
 	}
-	e.keeper, e.saved, e.openErr, e.because = o.keeper, o.saved, nil, ""
-	e.holder.Amend(func(r *protocol.OwnerRecord) { r.Opening, r.Slept, r.Lost = false, false, false })
+	e.keeper, e.saved, e.last, e.openErr, e.because = o.keeper, o.saved, o.last, nil, ""
+	e.holder.Amend(func(r *protocol.OwnerRecord) {
+		r.Opening, r.Slept, r.Lost = false, false, false
+		// Kept until the agent was told, whatever becomes of this environment.
+		r.Unsaved = o.lost[max(0, len(o.lost)-protocol.MaxUnsaved):]
+	})
 	e.setBrowser(o.browser)
 	e.step(Opened)
 	e.stay()

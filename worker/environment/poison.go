@@ -75,7 +75,7 @@ func (w where) pause(deaths int) time.Duration {
 // the next attempt may have to wait.
 func (e *Environment) strike(ctx context.Context, w where, start string) error {
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {
-		e.failing = r.Strike(time.Now())
+		e.failing, r.Opening = r.Strike(time.Now()), false
 		if start != "" {
 			r.Struck = start
 		}

@@ -29,25 +29,37 @@ func (e *Environment) noteSaved(newest *checkpoints.LastAction) {
 // stateLost lists the answered effects that the loaded state does not hold:
 // those that were never saved, and, where newer checkpoints could not be used,
 // those that came after the one that could.
-func (e *Environment) stateLost(ctx context.Context, order order, loaded *checkpoints.Loaded) []protocol.RequestID {
+func (e *Environment) stateLost(ctx context.Context, order order, loaded *checkpoints.Loaded) []protocol.UnsavedEffect {
 	if order.ephemeral {
 		return nil // the report says that everything is lost
 	}
-	var lost []protocol.RequestID
+	var lost []protocol.UnsavedEffect
 	for _, u := range order.unsaved {
 		if !reflects(loaded, u.Seq) {
-			lost = append(lost, u.Request)
+			lost = append(lost, u)
 		}
 	}
 	if len(loaded.Skipped) == 0 {
 		return lost
 	}
 	for _, id := range order.done {
-		if !slices.Contains(lost, id) && e.skippedEffect(ctx, id, loaded) {
-			lost = append(lost, id)
+		if slices.ContainsFunc(lost, func(u protocol.UnsavedEffect) bool { return u.Request == id }) {
+			continue
+		}
+		if seq, had := e.skippedEffect(ctx, id, loaded); had {
+			lost = append(lost, protocol.UnsavedEffect{Seq: seq, Request: id})
 		}
 	}
 	return lost
+}
+
+// requests are the effects' names.
+func requests(effects []protocol.UnsavedEffect) []protocol.RequestID {
+	var ids []protocol.RequestID
+	for _, u := range effects {
+		ids = append(ids, u.Request)
+	}
+	return ids
 }
 
 // reflects reports whether the loaded state is known to hold what the action of
@@ -58,25 +70,25 @@ func reflects(loaded *checkpoints.Loaded, seq protocol.Seq) bool {
 }
 
 // skippedEffect reports whether the request had an effect after the checkpoint
-// that was loaded. A result that has expired tells nothing.
-func (e *Environment) skippedEffect(ctx context.Context, id protocol.RequestID, loaded *checkpoints.Loaded) bool {
+// that was loaded, and which. A result that has expired tells nothing.
+func (e *Environment) skippedEffect(ctx context.Context, id protocol.RequestID, loaded *checkpoints.Loaded) (protocol.Seq, bool) {
 	m, err := e.cfg.Conn.LeaderLast(ctx, protocol.ResStream(e.cfg.Shard), protocol.ResSubject(e.cfg.Shard, e.cfg.Key, id))
 	if err != nil {
 		if !errors.Is(err, natsx.ErrNotFound) {
 			e.log.Warn("cannot tell whether an effect is in the restored state", "request", id, "error", err)
 		}
-		return false
+		return 0, false
 	}
 	var res protocol.Result
 	if json.Unmarshal(m.Data, &res) != nil || res.Dispatched == protocol.DispatchedNo {
-		return false
+		return 0, false
 	}
 	info, ok := res.Kind.Lookup()
 	if !ok || info.Lane != protocol.LaneQueue || info.Effect != protocol.EffectWrite {
-		return false
+		return 0, false
 	}
 	if m := loaded.Manifest; m != nil && m.LastAction == nil {
-		return res.FinishedAt.After(m.StateAt)
+		return res.Seq, res.FinishedAt.After(m.StateAt)
 	}
-	return !reflects(loaded, res.Seq)
+	return res.Seq, !reflects(loaded, res.Seq)
 }
