@@ -111,6 +111,11 @@
 //     due (2); failed and deleted owners stay so while they are answered
 //     for (8); a refusal looks for the record first (18).
 //
+// Broken elsewhere: a commit is fenced by a later seal. That needs a late commit in
+// the very slot that the seal took, which schedules seldom bring about; checkpoints'
+// TestZombieAndNewHolderRaceForOneSlot notices in its first rounds. Without a count:
+// no busy loop while suspended, and an assignment is a compare-and-set.
+//
 // # Limits
 //
 // An owner whose holder dies after an answer, and whom nobody takes over until
