@@ -14,7 +14,7 @@ import (
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
-const testTimeout = 30 * time.Second
+const testTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 

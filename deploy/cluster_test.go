@@ -19,14 +19,18 @@ import (
 
 	"github.com/browserfleet/browserfleet/deploy"
 	"github.com/browserfleet/browserfleet/internal/natsx"
+	"github.com/browserfleet/browserfleet/internal/testkit"
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
+// freeAddress is one that nobody takes until it is used: it is of a loopback
+// host of its own, since every connection on this machine takes a port of
+// 127.0.0.1 for its end.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", testkit.Loopback()+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +126,7 @@ func untilHeard(t *testing.T, ch chan *nats.Msg, do func(i int)) *nats.Msg {
 		select {
 		case m := <-ch:
 			return m
-		case <-time.After(patience / 60):
+		case <-time.After(patience / 120):
 		}
 	}
 	t.Fatal("nothing was heard")
@@ -180,7 +184,7 @@ func provisionWhenReady(t *testing.T, c *natsx.Conn) {
 	t.Helper()
 	deadline := time.Now().Add(2 * patience)
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience/4)
 		err := c.Provision(ctx, protocol.Shards(2), 3)
 		cancel()
 		if err == nil {
@@ -195,7 +199,8 @@ func provisionWhenReady(t *testing.T, c *natsx.Conn) {
 func TestClientsSpeakTLS(t *testing.T) {
 	t.Parallel()
 	o := options()
-	o.Listen, o.StoreDir, o.TLS = freeAddress(t), t.TempDir(), selfSigned(t)
+	o.Listen = freeAddress(t)
+	o.StoreDir, o.TLS = t.TempDir(), selfSigned(t, o.Listen)
 	srv := start(t, o)
 	if !srv.ReadyForConnections(patience) {
 		t.Fatal("not ready")
@@ -215,15 +220,19 @@ func TestClientsSpeakTLS(t *testing.T) {
 	c.Close()
 }
 
-func selfSigned(t *testing.T) *deploy.TLS {
+func selfSigned(t *testing.T, listen string) *deploy.TLS {
 	t.Helper()
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cert := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/nats-io/nats.go"
@@ -115,13 +116,25 @@ func (c *Conn) DirectLastMulti(ctx context.Context, stream string, subjects []st
 	return out, nil
 }
 
+// firstSilence is how long nothing comes of an answer until it is asked for once
+// more; each time twice as long, for the servers may only be slow.
+const firstSilence = time.Second
+
+var errSilent = errors.New("the rest of an answer does not come")
+
 // lastBatch reads one batch. The server ends an answer early when it grows past
 // multiLastBytes and says how many it held back; the rest is asked for again
-// from the next sequence on, as of the same moment.
+// from the next sequence on, as of the same moment. An answer whose end was lost
+// with a connection, which has come back since, is asked for again as well.
 func (c *Conn) lastBatch(ctx context.Context, stream string, batch []string, out map[string]Message) error {
 	req := multiLast{Subjects: batch, MaxBytes: multiLastBytes}
+	silence := firstSilence
 	for {
-		end, err := c.lastOnce(ctx, stream, req, out)
+		end, err := c.lastOnce(ctx, stream, req, out, silence)
+		if errors.Is(err, errSilent) {
+			silence *= 2
+			continue
+		}
 		if err != nil || end.pending == 0 || end.lastSeq < req.Seq {
 			return err
 		}
@@ -139,7 +152,7 @@ type multiLast struct {
 // multiEnd is what the end of a batch says.
 type multiEnd struct{ pending, lastSeq, upTo uint64 }
 
-func (c *Conn) lastOnce(ctx context.Context, stream string, req multiLast, out map[string]Message) (multiEnd, error) {
+func (c *Conn) lastOnce(ctx context.Context, stream string, req multiLast, out map[string]Message, silence time.Duration) (multiEnd, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return multiEnd{}, fmt.Errorf("encode request: %w", err)
@@ -157,10 +170,15 @@ func (c *Conn) lastOnce(ctx context.Context, stream string, req multiLast, out m
 	}
 	var prev protocol.Seq // of the message before, within this answer
 	whole := true
+	quiet := time.NewTimer(silence)
+	defer quiet.Stop()
 	for {
 		var m *nats.Msg
 		select {
 		case m = <-replies:
+			quiet.Reset(silence)
+		case <-quiet.C:
+			return multiEnd{}, errSilent
 		case <-ctx.Done():
 			return multiEnd{}, requestFailed(context.Cause(ctx), false)
 		}

@@ -22,8 +22,11 @@ func acquire(t *testing.T, l *natsx.Lease) (term uint64, ok bool) {
 	return term, ok
 }
 
-func lease(c *natsx.Conn, holder string) *natsx.Lease {
-	return natsx.NewLease(c, protocol.LeaderBucket, "shard.0", holder, time.Second)
+// lease lasts longer than any pause of the machine.
+func lease(c *natsx.Conn, holder string) *natsx.Lease { return leaseFor(c, holder, time.Hour) }
+
+func leaseFor(c *natsx.Conn, holder string, ttl time.Duration) *natsx.Lease {
+	return natsx.NewLease(c, protocol.LeaderBucket, "shard.0", holder, ttl)
 }
 
 func TestALeaseHasOneHolder(t *testing.T) {
@@ -60,18 +63,16 @@ func TestAReleasedLeaseIsTakenAtOnceAndTermsGrow(t *testing.T) {
 	}
 }
 
-// Its holder stopped renewing; nobody released it. The watch is the one that a
+// Its holder does not renew it, and nobody released it. The watch is the one that a
 // coordinator keeps, so its rights are tried here as well.
 func TestAnAbandonedLeaseEndsAndIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := testkit.NATS(t)
 	dead, heir := s.Fleet(t), s.Fleet(t)
-	old, successor := lease(dead, "c1"), lease(heir, "c2")
+	old, successor := leaseFor(dead, "c1", time.Second), lease(heir, "c2")
+	ended := watchMarkers(t, heir)
 	before, _ := acquire(t, old)
-	if err := old.Renew(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	waitForMarker(t, heir)
+	ended()
 	after, ok := acquire(t, successor)
 	if !ok || after <= before {
 		t.Fatalf("term %d after %d, taken %v", after, before, ok)
@@ -84,8 +85,9 @@ func TestAnAbandonedLeaseEndsAndIsTakenOver(t *testing.T) {
 	}
 }
 
-// waitForMarker waits until the server has ended the lease.
-func waitForMarker(t *testing.T, c *natsx.Conn) {
+// watchMarkers begins to watch; ended waits until the server has ended a lease,
+// of which the marker is gone again after a few seconds.
+func watchMarkers(t *testing.T, c *natsx.Conn) (ended func()) {
 	t.Helper()
 	kv, err := c.JS.KeyValue(within(t), protocol.LeaderBucket)
 	if err != nil {
@@ -95,15 +97,18 @@ func waitForMarker(t *testing.T, c *natsx.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = w.Stop() }()
-	for {
-		select {
-		case e := <-w.Updates():
-			if e != nil && e.Operation() != jetstream.KeyValuePut {
-				return
+	t.Cleanup(func() { _ = w.Stop() })
+	return func() {
+		t.Helper()
+		for {
+			select {
+			case e := <-w.Updates():
+				if e != nil && e.Operation() != jetstream.KeyValuePut {
+					return
+				}
+			case <-time.After(patience):
+				t.Fatal("the lease did not end")
 			}
-		case <-time.After(patience):
-			t.Fatal("the lease did not end")
 		}
 	}
 }
@@ -124,7 +129,7 @@ func TestEveryRenewalCarriesTheTTL(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, err := st.GetLastMsgForSubject(within(t), "$KV."+protocol.LeaderBucket+".shard.0")
-		if err != nil || m.Header.Get(jetstream.MsgTTLHeader) != "1s" {
+		if err != nil || m.Header.Get(jetstream.MsgTTLHeader) != "1h0m0s" {
 			t.Fatalf("TTL %q, %v", m.Header.Get(jetstream.MsgTTLHeader), err)
 		}
 	}

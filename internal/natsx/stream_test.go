@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -239,6 +240,26 @@ func TestLastOfManyLargeMessages(t *testing.T) {
 	got, err := c.DirectLastMulti(within(t), "BF_RES_0", subjects)
 	if err != nil || len(got) != len(subjects) {
 		t.Fatalf("got %d of %d, %v", len(got), len(subjects), err)
+	}
+}
+
+// A connection was lost in the middle of an answer, and its end with it.
+func TestAnAnswerWithoutAnEndIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	c := bare(t)
+	var asked atomic.Int32
+	_, err := c.NC.Subscribe("$JS.API.DIRECT.GET.BF_OWN_0", func(m *nats.Msg) {
+		if asked.Add(1) == 1 {
+			return
+		}
+		sendStatus(t, c, m.Reply, "NATS/1.0 404 No Results\r\n\r\n")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.DirectLastMulti(within(t), "BF_OWN_0", []string{"bf.own.0.a.o1"})
+	if err != nil || len(got) != 0 || asked.Load() < 2 {
+		t.Fatalf("%v, %v, asked %d times", got, err, asked.Load())
 	}
 }
 

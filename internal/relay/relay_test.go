@@ -8,7 +8,7 @@ import (
 )
 
 // wait bounds every wait of a test.
-const wait = 30 * time.Second
+const wait = 2 * time.Minute
 
 // echo answers every connection with what it gets.
 func echo(t *testing.T) string {

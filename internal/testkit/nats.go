@@ -2,6 +2,8 @@ package testkit
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -15,7 +17,7 @@ import (
 )
 
 // natsWait bounds every wait for the embedded server.
-const natsWait = 20 * time.Second
+const natsWait = 2 * time.Minute
 
 // Server is a NATS server in this process, on a loopback port and a temporary
 // folder, with the configuration that package deploy generates and the fleet's
@@ -71,7 +73,7 @@ func NATS(t testing.TB, opts ...NATSOption) *Server {
 	setup := natsSetup{options: deploy.Options{
 		Tenants:  []deploy.Tenant{{Name: "a", Agents: agents}, {Name: "b", Agents: agents}},
 		Shards:   protocol.Shards(1),
-		Listen:   "127.0.0.1:-1", // any free port
+		Listen:   Loopback() + ":-1", // any free port
 		StoreDir: t.TempDir(),
 		MaxStore: 1 << 40, // BF_ACT reserves 4 GiB a shard, which a CI disk may not have
 	}}
@@ -89,6 +91,13 @@ func NATS(t testing.TB, opts ...NATSOption) *Server {
 		s.provision(t)
 	}
 	return s
+}
+
+// Loopback is a loopback host of this test's own. A server that is stopped and
+// started again at its address finds it free there; a port of 127.0.0.1 may have
+// been given to an outgoing connection meanwhile, of any process.
+func Loopback() string {
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.N(250), rand.N(250), 1+rand.N(250))
 }
 
 func (s *Server) start(t testing.TB) {

@@ -32,7 +32,7 @@ type run struct {
 
 func newRun(t *testing.T, shards int) *run {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	s := testkit.NATS(t, testkit.WithShards(shards))
 	r := &run{t: t, ctx: ctx, server: s, worker: s.Worker(t), agent: s.As(t, "tenant.a")}
@@ -164,7 +164,7 @@ func TestGatherWaitsForAResult(t *testing.T) {
 	id, seq := r.send(r.request())
 	timer := time.AfterFunc(100*time.Millisecond, func() { r.answer(id, seq) })
 	t.Cleanup(func() { timer.Stop() })
-	r.source.Grace = 20 * time.Second
+	r.source.Grace = 4 * time.Minute
 	if v := r.judge(); v.Promises.Broken() {
 		t.Fatalf("%+v", v)
 	}
