@@ -26,7 +26,7 @@ import (
 )
 
 // wait bounds every wait of a test.
-const wait = 90 * time.Second
+const wait = 3 * time.Minute
 
 // Options shape a fleet.
 type Options struct {

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
 	"github.com/browserfleet/browserfleet/internal/testkit"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/worker/environment"
 	"github.com/browserfleet/browserfleet/worker/simulated"
 )
 
@@ -206,7 +208,7 @@ func TestAnActionInFlightOnALostWorkerIsNeverRunAgain(t *testing.T) {
 	f := Start(t, Options{Workers: 2, Objects: objectstore.NewMemory()})
 	a := f.Agent(t, "a", "one")
 	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
-	effect := a.Send(protocol.KindOpen, open(page+"slow?ms=4000"))
+	effect := a.Send(protocol.KindOpen, open(page+"hang"))
 	f.untilDispatched(t, effect)
 	f.Holder(t, a.Key).CutOff()
 	res := a.Await(effect)
@@ -221,7 +223,7 @@ func TestAnActionInFlightOnALostWorkerIsNeverRunAgain(t *testing.T) {
 
 func TestAReadInFlightOnALostWorkerIsRunOnceMore(t *testing.T) {
 	t.Parallel()
-	f := Start(t, Options{Workers: 2, Objects: objectstore.NewMemory(), Launcher: &simulated.Launcher{Latency: 500 * time.Millisecond}})
+	f := Start(t, Options{Workers: 2, Objects: objectstore.NewMemory(), Launcher: &firstReadHangs{}})
 	a := f.Agent(t, "a", "one")
 	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
 	read := a.Send(protocol.KindObserve, nil)
@@ -232,6 +234,36 @@ func TestAReadInFlightOnALostWorkerIsRunOnceMore(t *testing.T) {
 	if res.Attempt != 2 || len(f.Dispatched(t, read)) != 2 {
 		t.Fatalf("attempt %d, dispatched %d times", res.Attempt, len(f.Dispatched(t, read)))
 	}
+}
+
+// firstReadHangs opens browsers of which the first that reads the page does so
+// until it is told to stop.
+type firstReadHangs struct {
+	simulated.Launcher
+	read atomic.Bool
+}
+
+type hangingRead struct {
+	environment.Browser
+	read *atomic.Bool
+}
+
+func (l *firstReadHangs) Open(ctx context.Context, spec environment.Spec) (environment.Browser, *checkpoints.FidelityReport, error) {
+	b, report, err := l.Launcher.Open(ctx, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &hangingRead{b, &l.read}, report, nil
+}
+
+func (b *hangingRead) Run(ctx context.Context, a *protocol.Action, dispatch func() error) *environment.Outcome {
+	return b.Browser.Run(ctx, a, func() error {
+		err := dispatch()
+		if err == nil && a.Kind == protocol.KindObserve && b.read.CompareAndSwap(false, true) {
+			<-ctx.Done()
+		}
+		return err
+	})
 }
 
 func TestDrainMovesTheOwnerWithItsState(t *testing.T) {

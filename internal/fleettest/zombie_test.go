@@ -89,7 +89,7 @@ func TestAWorkerThatComesBackFromACutNetworkDoesNothingMore(t *testing.T) {
 	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
 	expect(t, a.Do(protocol.KindFill, fill("e1")), protocol.StatusOK, "")
 	zombie := f.Holder(t, a.Key)
-	effect := a.Send(protocol.KindOpen, open(page+"slow?ms=3000"))
+	effect := a.Send(protocol.KindOpen, open(page+"hang"))
 	f.untilDispatched(t, effect)
 	zombie.Network.Cut()
 	await(t, "the suspension of the cut-off browser", eyes.first().suspended)
