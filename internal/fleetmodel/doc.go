@@ -113,8 +113,10 @@
 //
 // Broken elsewhere: a commit is fenced by a later seal. That needs a late commit in
 // the very slot that the seal took, which schedules seldom bring about; checkpoints'
-// TestZombieAndNewHolderRaceForOneSlot notices in its first rounds. Without a count:
-// no busy loop while suspended, and an assignment is a compare-and-set.
+// TestZombieAndNewHolderRaceForOneSlot notices in its first rounds. An assignment is a
+// compare-and-set: the coordinator's own one is checked by its
+// TestTwoLeadersAtOnceNeverAssignTwice, which notices. Without a count: no busy loop
+// while suspended.
 //
 // # Limits
 //
