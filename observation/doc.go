@@ -14,6 +14,18 @@
 // returns at most four times the budget with exact totals; here the answer is
 // held against bounds, ranked, cut, given refs and a digest.
 //
+// # Frames
+//
+// Every frame has a pass of its own, all sent at once; a page without frames costs
+// one round trip, with known frames the same one, and a new frame three before it
+// (owner.go: which element holds it). The pass of a document says where the holders
+// of its frames stand and whether a user sees them; so the passes are merged into
+// one (frames.go): what is in a hidden frame is dropped, what is in another stands
+// where its frame does. Totals, text and digest are of all. Frames may take a third
+// of the time, 5 s at most; one that does not answer is named in unread_frames.
+//
+// Within makes a Page of a frame: calls go to its world, on its session.
+//
 // # Refs
 //
 // A ref (e1, e2…) means one DOM node: a number in a table that the isolated

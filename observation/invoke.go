@@ -40,7 +40,7 @@ func Read(ctx context.Context, page Page, function string, args, result any) err
 
 // Invoke calls a function of the page's script once and decodes its answer.
 func Invoke(ctx context.Context, page Page, function string, args, result any) error {
-	s, err := Until(ctx, page, func(s State) bool { return s.World.Unique != "" })
+	s, err := awaitWorld(ctx, page)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func SendInvoke(page Page, world World, function string, args any) (*cdp.Pending
 		ReturnByValue:       &yes,
 		AwaitPromise:        &yes,
 	}
-	pending, err := page.Send(runtime.CommandCallFunctionOn, params)
-	return pending, translate(err)
+	pending, err := page.SendTo(world.Session, runtime.CommandCallFunctionOn, params)
+	return pending, translate(page, err)
 }
 
 // AwaitInvoke takes the answer of SendInvoke.
@@ -110,12 +110,55 @@ func AwaitInvoke(ctx context.Context, page Page, pending *cdp.Pending, result an
 	return nil
 }
 
+// Call is a call of the page's script on its way, so that several are at a time.
+type Call struct {
+	page     Page
+	function string
+	args     any
+	pending  *cdp.Pending
+}
+
+// Begin sends at once where there is a world; what ends the call does the rest.
+func Begin(page Page, function string, args any) Call {
+	c := Call{page: page, function: function, args: args}
+	if s := page.State(); s.World.Unique != "" && s.blocked() == nil {
+		c.pending, _ = SendInvoke(page, s.World, function, args) // met again at the end
+	}
+	return c
+}
+
+// finish is Read of a call that was begun.
+func (c *Call) finish(ctx context.Context, result any) error {
+	err := c.Once(ctx, result)
+	if !errors.Is(err, ErrContextGone) {
+		return err
+	}
+	return Read(ctx, c.page, c.function, c.args, result)
+}
+
+// Once is Invoke of a call that was begun.
+func (c *Call) Once(ctx context.Context, result any) error {
+	if c.pending != nil {
+		if err := AwaitInvoke(ctx, c.page, c.pending, result); !errors.Is(err, errNotInstalled) {
+			return err
+		}
+	}
+	return Invoke(ctx, c.page, c.function, c.args, result)
+}
+
+// Forget drops the call.
+func (c *Call) Forget() {
+	if c.pending != nil {
+		c.pending.Forget()
+	}
+}
+
 // install runs the script where the new-document script did not.
 func install(ctx context.Context, page Page, world World) error {
 	params := runtime.EvaluateParams{Expression: pagejs.Source(), UniqueContextID: world.Unique}
-	pending, err := page.Send(runtime.CommandEvaluate, params)
+	pending, err := page.SendTo(world.Session, runtime.CommandEvaluate, params)
 	if err != nil {
-		return translate(err)
+		return translate(page, err)
 	}
 	var reply runtime.EvaluateResult
 	if err := Await(ctx, page, pending, &reply); err != nil {
@@ -137,6 +180,7 @@ func replaced(page Page, err error) error {
 	for _, text := range []string{
 		"Cannot find context with specified id", "Execution context was destroyed",
 		"Inspected target navigated or closed", "uniqueContextId not found", "Cannot find execution context",
+		"Session with given id not found",
 	} {
 		if strings.Contains(reply.Message, text) {
 			return fmt.Errorf("%w: %w", ErrContextGone, err)

@@ -32,11 +32,12 @@ type Observer struct {
 	refs       *refs
 	last       *protocol.Observation
 	told       map[protocol.DialogID]bool // recent dialogs that were shown
+	owners     map[protocol.FrameID]owner
 }
 
 // New begins a generation: no ref of an earlier one means anything any more.
 func New(generation protocol.Generation) *Observer {
-	return &Observer{generation: generation, refs: newRefs(), told: map[protocol.DialogID]bool{}}
+	return &Observer{generation: generation, refs: newRefs(), told: map[protocol.DialogID]bool{}, owners: map[protocol.FrameID]owner{}}
 }
 
 // Generation is the one that refs and observation ids belong to.
@@ -51,24 +52,19 @@ func (o *Observer) Last() *protocol.Observation { return o.last }
 func (o *Observer) Observe(ctx context.Context, page Page, budget protocol.ObserveBudget) (*protocol.Observation, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, observeLimit, errors.New("the page did not answer"))
 	defer cancel()
-	args := passArgs{Elements: budget.Elements * oversample, MaxTier: maxTier, Text: budget.TextChars}
-	var p pass
-	err := Read(ctx, page, "observe", args, &p)
+	p, unread, err := o.read(ctx, page, budget)
 	if errors.Is(err, ErrDialog) {
 		return o.behindDialog(page, budget), nil
-	}
-	if err == nil {
-		err = p.check(args)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	p.rank()
-	return o.build(page.State(), &p, budget), nil
+	return o.build(page.State(), p, unread, budget), nil
 }
 
 // build makes the observation that the agent is shown.
-func (o *Observer) build(s State, p *pass, budget protocol.ObserveBudget) *protocol.Observation {
+func (o *Observer) build(s State, p *pass, unread []protocol.UnreadFrame, budget protocol.ObserveBudget) *protocol.Observation {
 	shown := choose(p, budget)
 	obs := o.next(s, budget)
 	obs.URL, obs.Title = p.URL, p.Title
@@ -76,24 +72,29 @@ func (o *Observer) build(s State, p *pass, budget protocol.ObserveBudget) *proto
 	obs.TextTruncated = p.TextCut && budget.TextChars > 0 // text that nobody asked for is not missing
 	obs.TotalElements = p.Total
 	obs.ElementsTruncated = len(shown) < p.Total || p.Partial
-	obs.Partial = p.Partial
-	labels := make(map[int64]string, len(p.Groups))
+	obs.Partial, obs.UnreadFrames = p.Partial, unread
+	labels := make(map[node]string, len(p.Groups))
 	for _, g := range p.Groups {
-		labels[g.ID] = g.Label
+		labels[g.at] = g.Label
+	}
+	clear(o.refs.docs)
+	for i := range shown {
+		o.refs.docs[shown[i].at.Doc] = true
 	}
 	groups := make(map[protocol.GroupRef]int)
 	for i := range shown {
 		e := &shown[i]
-		ref := o.refs.show(p.Doc, e)
+		ref := o.refs.show(e)
 		o.refs.byRef[ref].Page = s.ID
 		var group protocol.GroupRef
 		if e.Group != 0 {
-			group = o.refs.group(p.Doc, e.Group)
+			record := node{Frame: e.at.Frame, Doc: e.at.Doc, ID: e.Group}
+			group = o.refs.group(record)
 			at, ok := groups[group]
 			if !ok {
 				at = len(obs.Groups)
 				groups[group] = at
-				obs.Groups = append(obs.Groups, protocol.Group{Ref: group, Label: labels[e.Group]})
+				obs.Groups = append(obs.Groups, protocol.Group{Ref: group, Label: labels[record]})
 			}
 			obs.Groups[at].Elements = append(obs.Groups[at].Elements, ref)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/browserfleet/browserfleet/supervisor/cdp"
 )
@@ -16,6 +18,8 @@ type Page interface {
 	// written in order. A pending command fails by itself when the page crashes
 	// or the browser is lost.
 	Send(method string, params any) (*cdp.Pending, error)
+	// SendTo queues a command on the session of a World; empty is the page's.
+	SendTo(session cdp.SessionID, method string, params any) (*cdp.Pending, error)
 	// State is what is known now. It never waits.
 	State() State
 	// Next waits for a state that is newer than s; it may return earlier.
@@ -61,10 +65,17 @@ type State struct {
 	// Tabs and Frames are what an observation lists; nil where there is no browser.
 	Tabs   func() []protocol.Tab
 	Frames func(all bool) *protocol.FrameTree
+	// Children are the frames below the main one, parents before their children.
+	Children []Frame
 	// Crashed: the renderer died; the page may be loaded again.
 	Crashed bool
 	// Gone: the page closed itself.
 	Gone bool
+
+	// frame is whose view this is (Within), empty for the page's own; detached says
+	// that this frame was removed, or that its process died.
+	frame    protocol.FrameID
+	detached bool
 }
 
 // Ready: the document is parsed, and the page's script can be called in it.
@@ -77,6 +88,9 @@ type World struct {
 	Unique string
 	Frame  protocol.FrameID
 	Loader string
+	// Session is where its commands go, Context its number there.
+	Session cdp.SessionID
+	Context runtime.ExecutionContextID
 }
 
 // What makes a reply never come.
@@ -90,6 +104,8 @@ var (
 	ErrLost = errors.New("the page is gone")
 	// ErrContextGone: the document was replaced while its script ran.
 	ErrContextGone = errors.New("the document was replaced")
+	// ErrFrameGone: the frame was removed, or its process died; the page goes on.
+	ErrFrameGone = errors.New("the frame is gone")
 )
 
 // blocked is why the renderer would not answer now, or nil.
@@ -99,6 +115,8 @@ func (s State) blocked() error {
 		return ErrLost
 	case s.Crashed:
 		return ErrCrashed
+	case s.detached:
+		return ErrFrameGone
 	case s.Dialog != nil:
 		return ErrDialog
 	}
@@ -116,7 +134,7 @@ func AwaitUnless(ctx context.Context, page Page, pending *cdp.Pending, result an
 	for {
 		select {
 		case <-pending.Done():
-			return translate(pending.Wait(ctx, result))
+			return translate(page, pending.Wait(ctx, result))
 		default:
 		}
 		if err := obstacle(page.State()); err != nil {
@@ -127,14 +145,19 @@ func AwaitUnless(ctx context.Context, page Page, pending *cdp.Pending, result an
 		case <-pending.Done():
 		case <-page.Wake():
 		case <-ctx.Done():
-			return translate(pending.Wait(ctx, result))
+			return translate(page, pending.Wait(ctx, result))
 		}
 	}
 }
 
-// translate says what a lost call means for the page.
-func translate(err error) error {
+// translate says what a lost call means for the page, or for the frame that it
+// was for.
+func translate(page Page, err error) error {
 	switch {
+	case err == nil:
+		return nil
+	case page.State().frame != "" && errors.Is(err, cdp.ErrCrashed), page.State().frame != "" && errors.Is(err, cdp.ErrDetached):
+		return lostFrame(page, err)
 	case errors.Is(err, cdp.ErrCrashed):
 		return fmt.Errorf("%w: %w", ErrCrashed, err)
 	case errors.Is(err, cdp.ErrClosed), errors.Is(err, cdp.ErrDetached):

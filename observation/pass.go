@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/browserfleet/browserfleet/protocol"
 )
@@ -25,6 +26,8 @@ type passArgs struct {
 	Elements int `json:"elements"`
 	MaxTier  int `json:"maxTier"`
 	Text     int `json:"text"`
+	// Owners are the elements whose frames are read, by their numbers.
+	Owners []int64 `json:"owners,omitempty"`
 }
 
 // pass is the answer of the script's observe.
@@ -39,6 +42,7 @@ type pass struct {
 	Total     int           `json:"total"`
 	Partial   bool          `json:"partial"`
 	Groups    []passGroup   `json:"groups"`
+	Frames    []passFrame   `json:"frames"`
 	// TextCut is set by check: text was left out.
 	TextCut bool `json:"-"`
 }
@@ -57,11 +61,25 @@ type passElement struct {
 	Pagination bool     `json:"pagination"`
 	Group      int64    `json:"group"`
 	Print      string   `json:"print"`
+	// at is where it is, path its place among all elements of the page; both are
+	// set when the frames' passes are put together.
+	at   node
+	path []int
 }
 
 type passGroup struct {
 	ID    int64  `json:"id"`
 	Label string `json:"label"`
+	at    node
+}
+
+// passFrame is an element that holds a frame.
+type passFrame struct {
+	ID        int64 `json:"id"`
+	Order     int   `json:"order"`
+	Shown     bool  `json:"shown"`
+	Offscreen bool  `json:"offscreen"`
+	Focused   bool  `json:"focused"`
 }
 
 // check holds the answer against its bounds. The script runs in a renderer that
@@ -70,7 +88,7 @@ func (p *pass) check(args passArgs) error {
 	switch {
 	case p.Doc == "" || len(p.Doc) > 64:
 		return errors.New("page script: answer without a document")
-	case len(p.Elements) > args.Elements || p.Total < len(p.Elements) || p.TotalText < 0:
+	case len(p.Elements) > args.Elements || len(p.Frames) > len(args.Owners) || p.Total < len(p.Elements) || p.TotalText < 0:
 		return errors.New("page script: answer out of bounds")
 	}
 	p.URL, p.Title = Cut(clean(p.URL), maxURL), Cut(clean(p.Title), maxTitle)
@@ -92,16 +110,57 @@ func (p *pass) check(args passArgs) error {
 	return nil
 }
 
-// rank orders by tier, then as in the document.
+// rank orders by tier, then as in the document, a frame's where the frame is.
 func (p *pass) rank() {
 	slices.SortStableFunc(p.Elements, func(a, b passElement) int {
-		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Order, b.Order))
+		return cmp.Or(cmp.Compare(a.Tier, b.Tier), slices.Compare(a.path, b.path))
 	})
 }
 
 func (e *passElement) shown(ref protocol.Ref, group protocol.GroupRef) protocol.Element {
 	return protocol.Element{
-		Ref: ref, Role: e.Role, Name: e.Name, InputType: e.Type, Value: e.Value, Href: e.Href,
+		Ref: ref, FrameID: e.at.Frame, Role: e.Role, Name: e.Name, InputType: e.Type, Value: e.Value, Href: e.Href,
 		States: e.States, Section: e.Section, Tier: e.Tier, Pagination: e.Pagination, Group: group,
 	}
+}
+
+// locate says of everything in a pass which frame it is in, and where that is.
+func (p *pass) locate(frame protocol.FrameID, path []int) {
+	for i := range p.Elements {
+		e := &p.Elements[i]
+		e.at = node{Frame: frame, Doc: p.Doc, ID: e.ID}
+		e.path = append(append(make([]int, 0, len(path)+1), path...), e.Order)
+	}
+	for i := range p.Groups {
+		p.Groups[i].at = node{Frame: frame, Doc: p.Doc, ID: p.Groups[i].ID}
+	}
+}
+
+// seenThrough corrects states that a frame cannot know of itself.
+func (p *pass) seenThrough(at place) {
+	for i := range p.Elements {
+		e := &p.Elements[i]
+		if !at.focused {
+			e.States = slices.DeleteFunc(e.States, func(s string) bool { return s == "focused" })
+		}
+		if at.offscreen && !slices.Contains(e.States, "offscreen") {
+			e.States = append(e.States, "offscreen")
+		}
+	}
+}
+
+// add appends what a frame has to show.
+func (p *pass) add(f *pass, textChars int) {
+	p.Elements = append(p.Elements, f.Elements...)
+	p.Groups = append(p.Groups, f.Groups...)
+	p.Total += f.Total
+	p.Partial = p.Partial || f.Partial
+	p.TextHash += f.TextHash
+	p.TotalText += f.TotalText
+	if !p.TextCut && f.Text != "" { // no text follows a gap
+		whole := strings.TrimPrefix(p.Text+"\n"+f.Text, "\n")
+		p.Text = Cut(whole, textChars)
+		p.TextCut = p.Text != whole
+	}
+	p.TextCut = p.TextCut || f.TextCut
 }

@@ -13,20 +13,24 @@ import (
 const maxRefs = 20_000
 
 // node is an element's identity: a number in the table of one document. The
-// document's token is random, so no other document of any frame has it.
+// document's token is random, so no other document has it; the frame (empty for
+// the main one) keeps a frame that knows another's token out of that one's refs.
 type node struct {
-	Doc string
-	ID  int64
+	Frame protocol.FrameID
+	Doc   string
+	ID    int64
 }
 
 // Target is the element that a ref means, as the agent was last shown it.
 type Target struct {
 	Ref  protocol.Ref
 	Page protocol.PageID // the tab it is in
-	Role string
-	Name string
-	Type string
-	at   node
+	// Frame that it is in, empty for the main one.
+	Frame protocol.FrameID
+	Role  string
+	Name  string
+	Type  string
+	at    node
 	// Print is the fingerprint that the page compares right before dispatch.
 	Print string
 	// since is the number of the first observation that showed it as it is known
@@ -43,7 +47,8 @@ func (t Target) NodeID() int64 { return t.at.ID }
 // refs hands out refs: e1, e2… never twice in a generation, the same one for the
 // same node.
 type refs struct {
-	now     int // the number of the observation that is being made
+	now     int             // the number of the observation that is being made
+	docs    map[string]bool // that it shows
 	last    int
 	groups  int
 	byNode  map[node]*Target
@@ -54,18 +59,18 @@ type refs struct {
 func newRefs() *refs {
 	return &refs{
 		byNode: make(map[node]*Target), byRef: make(map[protocol.Ref]*Target),
-		byGroup: make(map[node]protocol.GroupRef),
+		byGroup: make(map[node]protocol.GroupRef), docs: make(map[string]bool),
 	}
 }
 
 // show remembers what the agent is shown under a ref.
-func (r *refs) show(doc string, e *passElement) protocol.Ref {
-	key := node{Doc: doc, ID: e.ID}
+func (r *refs) show(e *passElement) protocol.Ref {
+	key := e.at
 	t := r.byNode[key]
 	if t == nil {
-		r.forget(doc)
+		r.forget()
 		r.last++
-		t = &Target{Ref: protocol.Ref("e" + strconv.Itoa(r.last)), at: key}
+		t = &Target{Ref: protocol.Ref("e" + strconv.Itoa(r.last)), Frame: key.Frame, at: key}
 		r.byNode[key], r.byRef[t.Ref] = t, t
 	}
 	if t.Print != e.Print {
@@ -76,8 +81,7 @@ func (r *refs) show(doc string, e *passElement) protocol.Ref {
 }
 
 // group is the ref of a record, the same for the same record.
-func (r *refs) group(doc string, id int64) protocol.GroupRef {
-	key := node{Doc: doc, ID: id}
+func (r *refs) group(key node) protocol.GroupRef {
 	g, ok := r.byGroup[key]
 	if !ok {
 		r.groups++
@@ -87,19 +91,19 @@ func (r *refs) group(doc string, id int64) protocol.GroupRef {
 	return g
 }
 
-// forget makes room by dropping the refs of every document but this one.
-func (r *refs) forget(doc string) {
+// forget makes room by dropping the refs of every document that is not shown now.
+func (r *refs) forget() {
 	if len(r.byNode) < maxRefs {
 		return
 	}
 	for key, t := range r.byNode {
-		if key.Doc != doc {
+		if !r.docs[key.Doc] {
 			delete(r.byNode, key)
 			delete(r.byRef, t.Ref)
 		}
 	}
 	for key := range r.byGroup {
-		if key.Doc != doc {
+		if !r.docs[key.Doc] {
 			delete(r.byGroup, key)
 		}
 	}

@@ -115,8 +115,11 @@ type Observation struct {
 	Elements          []Element `json:"elements,omitempty"`
 	ElementsTruncated bool      `json:"elements_truncated,omitempty"`
 	TotalElements     int       `json:"total_elements"`
-	// Partial: the page was too large to be read whole in time; the totals are
-	// of what was read.
+	// UnreadFrames are frames that a user can see and that were not read; the first
+	// 20 of them.
+	UnreadFrames []UnreadFrame `json:"unread_frames,omitempty"`
+	// Partial: the page was too large to be read whole in time, or frames were not
+	// read; the totals are of what was read.
 	Partial bool    `json:"partial,omitempty"`
 	Groups  []Group `json:"groups,omitempty"`
 
@@ -141,6 +144,9 @@ type Element struct {
 	Ref  Ref    `json:"ref"`
 	Role string `json:"role"`
 	Name string `json:"name"`
+	// FrameID of the frame that it is in, empty for the main one. The ref alone
+	// names the element; this only tells frames apart.
+	FrameID FrameID `json:"frame_id,omitempty"`
 	// InputType of an <input>.
 	InputType string `json:"input_type,omitempty"`
 	// Value of a field; never of a password.
@@ -198,6 +204,15 @@ type Frame struct {
 	SessionID string `json:"session_id,omitempty"`
 	// Crashed: its process died, and the frame is empty.
 	Crashed bool `json:"crashed,omitempty"`
+}
+
+// UnreadFrame is a frame whose elements and text an observation lacks.
+type UnreadFrame struct {
+	FrameID FrameID `json:"frame_id"`
+	URL     string  `json:"url"`
+	// Reason is crashed, unresponsive, replaced (it got another document
+	// meanwhile) or too_many.
+	Reason string `json:"reason"`
 }
 
 // DialogType is JavaScript's kind of dialog.

@@ -151,6 +151,8 @@ func (p *Page) onFrameNavigated(a *attached, e cdp.Event) error {
 		p.tell(func(h *Happened) {
 			h.Navigations = bounded(h, h.Navigations, Navigation{URL: f.URL, LoaderID: f.LoaderID, Restored: restored})
 		})
+	} else {
+		p.tell(func(*Happened) {}) // an input may wait for the document that was there
 	}
 	return nil
 }

@@ -77,6 +77,18 @@ func (p *Page) Send(method string, params any) (*cdp.Pending, error) {
 	return p.session.Send(method, params)
 }
 
+// SendTo queues one command on a frame's session, see Frame.Session. What stops
+// the page (an orphaned dialog, its loss) stops its frames.
+func (p *Page) SendTo(id cdp.SessionID, method string, params any) (*cdp.Pending, error) {
+	if id == "" || id == p.session.ID() {
+		return p.Send(method, params)
+	}
+	if err := p.usable(method); err != nil {
+		return nil, err
+	}
+	return p.conn.Session(id).Send(method, params)
+}
+
 // Subscribe is the events of one method on the page session.
 func (p *Page) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 	return p.session.Subscribe(method)

@@ -237,4 +237,7 @@ func (p *Page) forgetFrames(gone []protocol.FrameID) {
 			delete(a.worlds, id)
 		}
 	}
+	if len(gone) > 0 {
+		p.tell(func(*Happened) {}) // who waits for an answer out of one waits in vain
+	}
 }

@@ -66,7 +66,8 @@ func (t *tabs) newWatch(of map[*Watch]struct{}) *Watch {
 	return w
 }
 
-// Wake receives once after something was collected, however much it was.
+// Wake receives once after something was collected, however much it was, and after
+// a frame got another document or left.
 func (w *Watch) Wake() <-chan struct{} { return w.wake }
 
 // Take returns what was collected since the last Take.

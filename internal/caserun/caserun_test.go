@@ -26,22 +26,13 @@ const folder = "testdata/cases"
 
 // waiting are the cases that do not pass yet, with what is missing.
 var waiting = map[string]string{
-	"001-icon-only-clickable":            "elements that only their listeners make clickable are not listed",
-	"007-hidden-iframe-content":          frames,
-	"011-undisplayed-file-input":         "there is no action upload",
-	"019-self-embedding-frame":           frames,
-	"033-same-node-ids-in-two-processes": frames,
-	"045-nested-scrolled-frames":         frames,
-	"092-attachment-link":                "downloads are refused and recorded, not kept",
-	"100-srcdoc-and-sandbox":             frames,
-	"102-frame-appears-late":             frames,
-	"104-frame-in-closed-shadow":         frames + "; and closed shadow roots are not seen",
-	"106-upload-inside-frame":            frames + "; and there is no action upload",
-	"128-list-and-dl":                    "there is no action extract_list",
-	"144-indexeddb-value-types":          "IndexedDB is not captured",
+	"001-icon-only-clickable":    "elements that only their listeners make clickable are not listed",
+	"011-undisplayed-file-input": "there is no action upload",
+	"092-attachment-link":        "downloads are refused and recorded, not kept",
+	"106-upload-inside-frame":    "there is no action upload",
+	"128-list-and-dl":            "there is no action extract_list",
+	"144-indexeddb-value-types":  "IndexedDB is not captured",
 }
-
-const frames = "observations are of the main frame alone"
 
 // elsewhere are the cases without pages: rules and lists of inputs for a part
 // that a browser does not show. The test is the one that holds the rule.

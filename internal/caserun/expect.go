@@ -51,7 +51,12 @@ func (r *run) expect(ctx context.Context, e Expect) {
 		if want == nil {
 			want = []any{e.Equals}
 		}
-		if got := r.evaluate(ctx, e.Expr); !slices.ContainsFunc(want, func(w any) bool { return cmp.Equal(got, w) }) {
+		var got any
+		r.until(ctx, func() bool {
+			got = r.evaluate(ctx, e.Expr)
+			return slices.ContainsFunc(want, func(w any) bool { return cmp.Equal(got, w) })
+		})
+		if !slices.ContainsFunc(want, func(w any) bool { return cmp.Equal(got, w) }) {
 			r.problem("%s = %v, want %v", e.Expr, got, want)
 		}
 	case "url":
@@ -155,7 +160,7 @@ func (r *run) expectSeen(e Expect) {
 	}
 	switch e.Kind {
 	case "listed":
-		if len(listed(obs, e)) == 0 {
+		if !isListed(obs, e) {
 			r.problem("%s %q %v is not listed in %s: %v", e.Role, e.Name, e.States, e.Observe, lines(obs))
 		}
 	case "not_listed":
@@ -163,9 +168,8 @@ func (r *run) expectSeen(e Expect) {
 			r.problem("%s %q is listed in %s", e.Role, e.Name, e.Observe)
 		}
 	case "count_listed":
-		got := len(listed(obs, e))
-		if e.AtLeast != nil && got < *e.AtLeast || e.AtLeast == nil && float64(got) != e.Equals {
-			r.problem("%s %q is listed %d times, want %v", e.Role, e.Name, got, e.Equals)
+		if !isListed(obs, e) {
+			r.problem("%s %q is listed %d times, want %v", e.Role, e.Name, len(listed(obs, e)), e.Equals)
 		}
 	case "text":
 		for _, want := range e.Contains {
@@ -191,6 +195,18 @@ func (r *run) expectSeen(e Expect) {
 	default:
 		r.t.Errorf("expectation %q is unknown", e.Kind)
 	}
+}
+
+// isListed says whether an expectation of the kinds listed and count_listed holds.
+func isListed(obs *protocol.Observation, e Expect) bool {
+	got := len(listed(obs, e))
+	switch {
+	case e.Kind == "listed":
+		return got > 0
+	case e.AtLeast != nil:
+		return got >= *e.AtLeast
+	}
+	return float64(got) == e.Equals
 }
 
 // listed finds what an expectation names. A heading is text, not an element.

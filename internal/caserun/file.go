@@ -38,6 +38,9 @@ type Target struct {
 	Role string `json:"role"`
 	Name string `json:"name"`
 	From string `json:"from"`
+	Hint struct {
+		Frame string `json:"frame"` // part of the URL of the frame that it is in
+	} `json:"hint"`
 }
 
 // Step is what the agent does.

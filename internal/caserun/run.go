@@ -162,7 +162,7 @@ func (r *run) step(ctx context.Context, s Step) {
 	r.t.Helper()
 	switch s.Do {
 	case "observe", "extract_text":
-		r.seen[s.As] = r.observe(ctx)
+		r.until(ctx, func() bool { r.seen[s.As] = r.observe(ctx); return r.hasCome(s.As) })
 	case "extract_table", "extract_list":
 		out := r.do(ctx, protocol.Kind(s.Do), map[string]any{})
 		r.extracted[s.As] = out.Extraction
@@ -232,7 +232,7 @@ func (r *run) find(ctx context.Context, want Target) (protocol.Ref, protocol.Obs
 		obs = r.observe(ctx)
 	}
 	for _, e := range obs.Elements {
-		if (want.Role == "any" || e.Role == want.Role) && e.Name == want.Name {
+		if (want.Role == "any" || e.Role == want.Role) && e.Name == want.Name && strings.Contains(frameURL(obs, e.FrameID), want.Hint.Frame) {
 			return e.Ref, obs.ID, true
 		}
 	}
@@ -241,6 +241,25 @@ func (r *run) find(ctx context.Context, want Target) (protocol.Ref, protocol.Obs
 	}
 	r.t.Logf("step %d: %s %q is not among %v", r.at, want.Role, want.Name, lines(obs))
 	return "", "", false
+}
+
+// frameURL is the URL of a frame, or of the page.
+func frameURL(obs *protocol.Observation, id protocol.FrameID) string {
+	if id != "" && obs.FrameTree != nil {
+		for _, f := range obs.FrameTree.Children {
+			if f.FrameID == id {
+				return f.URL
+			}
+		}
+	}
+	return obs.URL
+}
+
+// hasCome says whether an observation lists what it is expected to.
+func (r *run) hasCome(as string) bool {
+	return !slices.ContainsFunc(r.site.file.Expect, func(e Expect) bool {
+		return e.Observe == as && (e.Kind == "listed" || e.Kind == "count_listed") && !isListed(r.seen[as], e)
+	})
 }
 
 func (r *run) wait(ctx context.Context, s Step) {

@@ -14,15 +14,17 @@ func (r *run) check(ctx context.Context, act protocol.Action) *protocol.Error {
 	args := act.Args.(*protocol.CheckArgs)
 	acting, cancel := limit(ctx, actionLimit)
 	defer cancel()
-	t, p, refused := r.prepare(acting, args.Target, prepareArgs{Kind: forCheck, Checked: *args.Checked})
+	check := prepareArgs{Kind: forCheck, Checked: *args.Checked}
+	t, p, refused := r.prepare(acting, args.Target, check)
 	if refused != nil || p.Done {
 		return refused
 	}
 	if refused := r.begin(); refused != nil {
+		r.disarm()
 		return refused
 	}
-	if err := r.pipeline(acting, clickAt(p.X, p.Y)...); err != nil {
-		return r.fail(acting, "check", err)
+	if failed := r.clickIn(acting, t, check, &p); failed != nil {
+		return failed
 	}
 	if failed := r.settle(ctx, p.Mark); failed != nil {
 		return failed
@@ -33,14 +35,14 @@ func (r *run) check(ctx context.Context, act protocol.Action) *protocol.Error {
 // isChecked reads the state back. A page that went elsewhere, opened a dialog or
 // dropped the box is left to the observation.
 func (r *run) isChecked(ctx context.Context, t observation.Target, want bool) *protocol.Error {
-	if r.did.Verdict == protocol.VerdictDialogOpened || r.did.Verdict == protocol.VerdictNavigated {
+	if r.did.Verdict == protocol.VerdictDialogOpened || r.did.Verdict == protocol.VerdictNavigated || r.frameLeft(r.page.State()) {
 		return nil
 	}
 	var c struct {
 		refusal
 		Checked string `json:"checked"`
 	}
-	if err := observation.Invoke(ctx, r.page, "readChecked", nodeOf(t), &c); err != nil {
+	if err := observation.Invoke(ctx, r.view, "readChecked", nodeOf(t), &c); err != nil {
 		if r.wentOn(err) {
 			return nil
 		}

@@ -30,7 +30,7 @@ func (r *run) choose(ctx context.Context, act protocol.Action) *protocol.Error {
 		Kept  bool   `json:"kept"`
 		Value string `json:"value"`
 	}
-	err := observation.Invoke(acting, r.page, "choose", chooseArgs{nodeArgs: nodeOf(t), Values: args.Values}, &c)
+	err := observation.Invoke(acting, r.view, "choose", chooseArgs{nodeArgs: nodeOf(t), Values: args.Values}, &c)
 	switch {
 	case err != nil && !r.wentOn(err):
 		return r.fail(acting, "select", err)

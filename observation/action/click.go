@@ -11,15 +11,17 @@ func (r *run) click(ctx context.Context, act protocol.Action) *protocol.Error {
 	args := act.Args.(*protocol.ClickArgs)
 	acting, cancel := limit(ctx, actionLimit)
 	defer cancel()
-	_, p, refused := r.prepare(acting, args.Target, prepareArgs{Kind: forClick})
+	check := prepareArgs{Kind: forClick}
+	t, p, refused := r.prepare(acting, args.Target, check)
 	if refused != nil {
 		return refused
 	}
 	if refused := r.begin(); refused != nil {
+		r.disarm()
 		return refused
 	}
-	if err := r.pipeline(acting, clickAt(p.X, p.Y)...); err != nil {
-		return r.fail(acting, "click", err)
+	if failed := r.clickIn(acting, t, check, &p); failed != nil {
+		return failed
 	}
 	return r.settle(ctx, p.Mark)
 }

@@ -30,6 +30,14 @@
 //	select         2: prepare; choose
 //	press          3 with a ref, 2 without
 //
+// # Frames
+//
+// The script's calls are made in the target's frame, text and keys go to its
+// session. A click is the page's: its point is followed outwards, one call for each
+// document around the frame, which brings the frame into view and checks that it is
+// hit at that point (frame.go). Changes count in all of these documents. A frame
+// that goes away before the dispatch is stale_ref, after it a change of the page.
+//
 // # Settling
 //
 // Two frames after the dispatch: nothing changed and nothing new in flight ->

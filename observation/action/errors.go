@@ -54,8 +54,6 @@ func (f refusal) err() *protocol.Error {
 	return protocol.Errorf(code, "%s", observation.Cut(f.Message, maxMessage)).WithDispatched(protocol.DispatchedNo)
 }
 
-func isContextGone(err error) bool { return errors.Is(err, observation.ErrContextGone) }
-
 // fail says what an error of the transport or of the page means for the agent.
 func (r *run) fail(ctx context.Context, doing string, err error) *protocol.Error {
 	code := codeOf(ctx, err, r.sent)
@@ -74,7 +72,7 @@ func codeOf(ctx context.Context, err error, sent bool) protocol.Code {
 		return protocol.CodePageCrashed
 	case errors.Is(err, observation.ErrDialog):
 		return protocol.CodeDialogOpen
-	case errors.Is(err, observation.ErrContextGone):
+	case observation.WentAway(err):
 		if sent {
 			return protocol.CodeActionFailed
 		}

@@ -78,21 +78,21 @@ func (r *run) write(ctx context.Context, t observation.Target, writing, value st
 	var first refusal
 	var err error
 	if writing == "native" {
-		err = observation.Invoke(ctx, r.page, "setField", valueArgs{nodeArgs: node, Value: value}, &first)
+		err = observation.Invoke(ctx, r.view, "setField", valueArgs{nodeArgs: node, Value: value}, &first)
 	} else {
-		err = observation.Invoke(ctx, r.page, "focusField", focusArgs{nodeArgs: node, Empty: value == "", Secret: secret}, &first)
+		err = observation.Invoke(ctx, r.view, "focusField", focusArgs{nodeArgs: node, Empty: value == "", Secret: secret}, &first)
 	}
 	if err == nil {
 		if refused := named(t, first); refused != nil {
 			return nil, refused.WithDispatched(protocol.DispatchedYes)
 		}
 		if writing != "native" && value != "" {
-			err = r.pipeline(ctx, command{input.CommandInsertText, input.InsertTextParams{Text: value}})
+			err = r.pipeline(ctx, r.view, command{input.CommandInsertText, input.InsertTextParams{Text: value}})
 		}
 	}
-	if err == nil && !r.isNavigating() {
+	if err == nil && !r.isNavigating() && !r.frameLeft(r.page.State()) {
 		var read filled
-		if err = observation.Invoke(ctx, r.page, "readField", valueArgs{nodeArgs: node, Value: value, Secret: secret}, &read); err == nil {
+		if err = observation.Invoke(ctx, r.view, "readField", valueArgs{nodeArgs: node, Value: value, Secret: secret}, &read); err == nil {
 			return &read, nil
 		}
 	}
@@ -135,7 +135,7 @@ func (r *run) wentOn(err error) bool {
 	if s.Gone || s.Crashed {
 		return false
 	}
-	return s.Dialog != nil || s.Commits != r.before.Commits || isContextGone(err)
+	return s.Dialog != nil || s.Commits != r.before.Commits || observation.WentAway(err)
 }
 
 // String keeps the value out of logs.

@@ -42,7 +42,12 @@ type Performed struct {
 
 // run is one action on its way.
 type run struct {
-	page     observation.Page
+	page observation.Page
+	// view is the page, or it as the target's frame has it.
+	view  observation.Page
+	frame protocol.FrameID
+	// around are documents outside of the target's frame that are watched too.
+	around   []watched
 	observer *observation.Observer
 	dispatch func() error
 	before   observation.State
@@ -91,7 +96,7 @@ func perform(ctx context.Context, page observation.Page, observer *observation.O
 		return Performed{}, protocol.Errorf(protocol.CodeUnknownAction, "%s is no action on a page", act.Kind)
 	}
 	r := &run{
-		page: page, observer: observer, dispatch: dispatch, secret: secret,
+		page: page, view: page, observer: observer, dispatch: dispatch, secret: secret,
 		before: page.State(), begun: time.Now(),
 	}
 	r.last = r.begun
@@ -116,7 +121,11 @@ func (r *run) begin() *protocol.Error {
 		return nil
 	}
 	r.did.Prepare = r.lap()
-	r.before = r.page.State()
+	now := r.page.State()
+	if r.frameLeft(now) {
+		return r.fail(context.Background(), "begin", observation.ErrContextGone)
+	}
+	r.before = now
 	if err := r.dispatch(); err != nil {
 		if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
 			return refused.WithDispatched(protocol.DispatchedNo)

@@ -16,6 +16,7 @@ const (
 	forCheck  = "check"
 	forPress  = "press"
 	forScroll = "scroll"
+	forFrame  = "frame"
 )
 
 type prepareArgs struct {
@@ -28,6 +29,11 @@ type prepareArgs struct {
 	Values   []string `json:"values,omitempty"`
 	Value    string   `json:"value,omitempty"`
 	Checked  bool     `json:"checked"`
+	// X and Y are a point of a frame's viewport.
+	X float64 `json:"x,omitempty"`
+	Y float64 `json:"y,omitempty"`
+	// Guard keeps from the page what lands elsewhere, until disarm.
+	Guard bool `json:"guard,omitempty"`
 }
 
 // prepared is what the checks found.
@@ -36,6 +42,8 @@ type prepared struct {
 	X       float64 `json:"x"`
 	Y       float64 `json:"y"`
 	Writing string  `json:"writing"`
+	// Scrolled: something was scrolled to bring it into view.
+	Scrolled bool `json:"scrolled"`
 	// Done: the element is as wanted already.
 	Done bool `json:"done"`
 	// Mark is the count of changes before the action.
@@ -60,10 +68,23 @@ func (r *run) prepare(ctx context.Context, target protocol.Target, args prepareA
 	}
 	args.Doc, args.ID, args.Print = t.Doc(), t.NodeID(), t.Print
 	args.Patience, args.Deadline = patience.Milliseconds(), restLimit.Milliseconds()
-	if err := observation.Read(ctx, r.page, "prepare", args, &p); err != nil {
+	r.frame, r.view, r.around = t.Frame, observation.Within(r.page, t.Frame), nil
+	args.Guard = t.Frame != "" && (args.Kind == forClick || args.Kind == forCheck)
+	if err := observation.Read(ctx, r.view, "prepare", args, &p); err != nil {
 		return t, p, r.fail(ctx, "check "+string(t.Ref), err)
 	}
-	return t, p, named(t, p.refusal)
+	refused = named(t, p.refusal)
+	if refused != nil || p.Done || t.Frame == "" {
+		return t, p, refused
+	}
+	if args.Guard {
+		refused := r.reach(ctx, t, args, &p)
+		if refused != nil {
+			r.disarm()
+		}
+		return t, p, refused
+	}
+	return t, p, r.watchAround(ctx)
 }
 
 // named puts the ref before what is wrong with it.

@@ -48,7 +48,7 @@ func (r *run) press(ctx context.Context, act protocol.Action) *protocol.Error {
 	if refused != nil {
 		return refused
 	}
-	if err := r.pipeline(acting, keyCommands(k)...); err != nil {
+	if err := r.pipeline(acting, r.view, keyCommands(k)...); err != nil {
 		return r.fail(acting, "press", err)
 	}
 	return r.settle(ctx, mark)
@@ -74,7 +74,7 @@ func (r *run) readyForKey(ctx context.Context, target protocol.Target) (int, *pr
 		refusal
 		Focused bool `json:"focused"`
 	}
-	if err := observation.Invoke(ctx, r.page, "focusElement", nodeOf(t), &f); err != nil {
+	if err := observation.Invoke(ctx, r.view, "focusElement", nodeOf(t), &f); err != nil {
 		return 0, r.fail(ctx, "focus", err)
 	}
 	if refused := named(t, f.refusal); refused != nil {

@@ -33,7 +33,7 @@ func (r *run) scroll(ctx context.Context, act protocol.Action) *protocol.Error {
 		refusal
 		Moved bool `json:"moved"`
 	}
-	if err := observation.Invoke(acting, r.page, "scrollPage", move, &moved); err != nil && !r.wentOn(err) {
+	if err := observation.Invoke(acting, r.view, "scrollPage", move, &moved); err != nil && !r.wentOn(err) {
 		return r.fail(acting, "scroll", err)
 	}
 	if refused := moved.err(); refused != nil {

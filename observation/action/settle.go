@@ -30,7 +30,12 @@ type lookArgs struct {
 func (r *run) looks(ctx context.Context, function string, args lookArgs, l *look) error {
 	r.ticks++
 	args.Tick = strconv.FormatInt(r.begun.UnixNano(), 36) + "." + strconv.Itoa(r.ticks)
-	err := observation.Invoke(ctx, r.page, function, args, l)
+	var err error
+	if len(r.around) > 0 {
+		err = r.looksAround(ctx, function, args, l)
+	} else {
+		err = observation.Invoke(ctx, r.page, function, args, l)
+	}
 	if err == nil {
 		r.page.AwaitTick(ctx, args.Tick)
 	}
@@ -107,7 +112,7 @@ func (r *run) lastLook(ctx context.Context, mark, known int) (int, error) {
 	looking, cancel := limit(ctx, lastLookLimit)
 	defer cancel()
 	l := look{Changes: known}
-	err := observation.Invoke(looking, r.page, "rest", lookArgs{Mark: mark}, &l)
+	err := r.looks(looking, "rest", lookArgs{Mark: mark}, &l)
 	r.unwatch()
 	return max(known, l.Changes), r.ignorable(ctx, err)
 }
@@ -153,6 +158,7 @@ func (r *run) awaitDocument(ctx context.Context) error {
 func (r *run) restAfterLoad(ctx context.Context) error {
 	resting, cancel := limit(ctx, loadSettleLimit)
 	defer cancel()
+	r.around = nil // and what the target's frame was in is gone
 	var mark struct {
 		Mark int `json:"mark"`
 	}
@@ -197,8 +203,20 @@ func (r *run) ignorable(ctx context.Context, err error) error {
 
 // unwatch ends the watch without waiting: mutation records cost the page.
 func (r *run) unwatch() {
-	if w := r.page.State().World; w.Unique != "" {
-		if pending, err := observation.SendInvoke(r.page, w, "unwatch", struct{}{}); err == nil {
+	post(r.page, "unwatch")
+	if len(r.around) > 0 {
+		post(r.view, "unwatch")
+	}
+	for _, w := range r.around[:max(0, len(r.around)-1)] { // the last one is the page
+		post(w.page, "unwatch")
+	}
+}
+
+// post calls a function of the script and forgets it. Behind a dialog it runs when
+// that is closed.
+func post(page observation.Page, function string) {
+	if w := page.State().World; w.Unique != "" {
+		if pending, err := observation.SendInvoke(page, w, function, struct{}{}); err == nil {
 			pending.Forget()
 		}
 	}

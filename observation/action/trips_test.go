@@ -20,16 +20,20 @@ type counting struct {
 }
 
 func (c *counting) Send(method string, params any) (*cdp.Pending, error) {
+	return c.SendTo("", method, params)
+}
+
+func (c *counting) SendTo(session cdp.SessionID, method string, params any) (*cdp.Pending, error) {
 	if call, ok := params.(runtime.CallFunctionOnParams); ok {
 		var function string
 		if err := json.Unmarshal(call.Arguments[0].Value, &function); err == nil {
 			method = function
 		}
 		c.sent = append(c.sent, method)
-		return c.Page.Send(runtime.CommandCallFunctionOn, params)
+		return c.Page.SendTo(session, runtime.CommandCallFunctionOn, params)
 	}
 	c.sent = append(c.sent, method)
-	return c.Page.Send(method, params)
+	return c.Page.SendTo(session, method, params)
 }
 
 // TestWhatActionsSend: a click is its checks, three events in one pipeline and

@@ -112,9 +112,13 @@ func (r *run) waitElement(ctx context.Context, args *protocol.WaitArgs) *protoco
 	pause := time.NewTicker(pollElement)
 	defer pause.Stop()
 	want := args.Until == "element-visible"
+	view := observation.Within(r.page, t.Frame)
 	for {
 		var answer struct{ Shown, Stale bool }
-		err := observation.Read(ctx, r.page, "isShown", nodeOf(t), &answer)
+		err := observation.Read(ctx, view, "isShown", nodeOf(t), &answer)
+		if errors.Is(err, observation.ErrFrameGone) {
+			err, answer.Stale = nil, true
+		}
 		switch {
 		case err != nil || answer.Shown == want:
 			return r.waited(ctx, err)

@@ -53,17 +53,19 @@ func Read(ctx context.Context, page observation.Page, observer *observation.Obse
 		Limit int    `json:"limit"`
 		Chars int    `json:"chars"`
 	}{Limit: orDefault(args.Limit, defaultLimit), Chars: orDefault(args.MaxTextChars, defaultChars)}
+	view := page
 	if args.RegionRef != "" {
 		t, refused := observer.Resolve(args.RegionRef, args.ObservationID)
 		if refused != nil {
 			return nil, refused
 		}
 		ask.Doc, ask.ID, ask.Print = t.Doc(), t.NodeID(), t.Print
+		view = observation.Within(page, t.Frame)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, extractLimit, errors.New("the page did not answer"))
 	defer cancel()
 	var r records
-	if err := observation.Read(ctx, page, function, ask, &r); err != nil {
+	if err := observation.Read(ctx, view, function, ask, &r); err != nil {
 		return nil, failed(err)
 	}
 	if refused := r.refusal(args); refused != nil {
@@ -133,6 +135,8 @@ func (r *records) build(kind protocol.Kind, fields []string, chars int) (*protoc
 func failed(err error) *protocol.Error {
 	code := protocol.CodeActionFailed
 	switch {
+	case errors.Is(err, observation.ErrFrameGone):
+		code = protocol.CodeStaleRef
 	case errors.Is(err, observation.ErrDialog):
 		code = protocol.CodeDialogOpen
 	case errors.Is(err, observation.ErrCrashed), errors.Is(err, cdp.ErrCrashed):

@@ -11,7 +11,9 @@
 //	50-state      values, states, visibility
 //	60-records    landmarks, records, pagination runs, tiers
 //	70-observe    the pass behind an observation
+//	72-frames     where frames are, and a point of theirs
 //	80-target     checks before an action: fingerprint, hit test, rest
+//	81-guard      keeps a click that lands elsewhere from the page
 //	82-fields     writing fields and reading them back
 //	84-choices    options, checkboxes, focus
 //	86-scroll     scrolling

@@ -47,6 +47,7 @@ type Tab struct {
 	loader   string // of the navigation on its way, or ""
 	loaderAt time.Time
 	over     map[string]bool // loaders whose request has ended
+	frames   frames
 }
 
 // counts are of what came since New.
@@ -87,6 +88,11 @@ func (t *Tab) Close() {
 // Send is of observation.Page.
 func (t *Tab) Send(method string, params any) (*cdp.Pending, error) {
 	return t.page.Send(method, params)
+}
+
+// SendTo is of observation.Page.
+func (t *Tab) SendTo(session cdp.SessionID, method string, params any) (*cdp.Pending, error) {
+	return t.page.SendTo(session, method, params)
 }
 
 // Wake is of observation.Page.
@@ -139,12 +145,8 @@ func (t *Tab) State() observation.State {
 		Tabs:   func() []protocol.Tab { return list(s) },
 		Frames: func(all bool) *protocol.FrameTree { return Tree(s.Frames, s.FramesMissed, all) },
 	}
-	for _, w := range t.page.Worlds() {
-		if w.FrameID == s.FrameID {
-			out.World = observation.World{Unique: w.UniqueID, Frame: protocol.FrameID(w.FrameID), Loader: string(w.LoaderID)}
-			break
-		}
-	}
+	t.frames.look(t.page, s)
+	out.World, out.Children = t.frames.main, t.frames.children
 	out.Navigating = t.isNavigating(string(s.LoaderID))
 	for _, d := range s.Dialogs {
 		if d.State == supervisor.DialogOpen || d.State == supervisor.DialogOrphaned {

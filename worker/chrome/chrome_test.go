@@ -39,6 +39,11 @@ type bench struct {
 	scratch  string
 }
 
+// elsewhere is another site with the bench's pages.
+func (b *bench) elsewhere() string {
+	return strings.Replace(b.site.URL, "127.0.0.1", "alt.localhost", 1)
+}
+
 func newBench(t *testing.T, handler http.Handler) *bench {
 	t.Helper()
 	site := httptest.NewServer(handler)
@@ -48,13 +53,17 @@ func newBench(t *testing.T, handler http.Handler) *bench {
 		t.Fatal(err)
 	}
 	policy, err := egressproxy.Compile(egressproxy.Policy{
-		Mode: egressproxy.ModeAllowlist, AllowHosts: []string{strings.TrimPrefix(site.URL, "http://")},
+		Mode: egressproxy.ModeAllowlist,
+		AllowHosts: []string{
+			strings.TrimPrefix(site.URL, "http://"), strings.TrimPrefix((&bench{site: site}).elsewhere(), "http://"),
+		},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	secrets, err := credentials.New([]credentials.Credential{
 		{Name: "shop", Tenant: "a", Origins: []string{site.URL}, Value: secret, PreApproved: true},
+		{Name: "pay", Tenant: "a", Origins: []string{(&bench{site: site}).elsewhere()}, Value: secret, PreApproved: true},
 		{Name: "else", Tenant: "a", Origins: []string{"https://else.example"}, Value: secret, PreApproved: true},
 	})
 	if err != nil {

@@ -100,12 +100,27 @@ func (r *run) fillCredential(ctx context.Context, args *protocol.FillCredentialA
 		r.refuse(failed)
 		return
 	}
-	secret, failed := r.b.cfg.Credentials.Find(r.b.key, args.CredentialRef, r.b.page.Snapshot().URL, target.Type)
+	secret, failed := r.b.cfg.Credentials.Find(r.b.key, args.CredentialRef, r.b.originOf(target.Frame), target.Type)
 	if failed != nil {
 		r.refuse(failed)
 		return
 	}
 	r.act(action.PerformCredential(ctx, r.b.tab, r.b.observer, *r.action, string(secret), r.dispatch))
+}
+
+// originOf is where a field's document is from: its frame's, whatever page that is
+// in. A frame without an origin of its own (sandboxed, say) has none here.
+func (b *Browser) originOf(frame protocol.FrameID) string {
+	s := b.page.Snapshot()
+	if frame == "" {
+		return s.URL
+	}
+	for _, f := range s.Frames {
+		if string(f.ID) == string(frame) {
+			return f.Origin
+		}
+	}
+	return ""
 }
 
 // read runs a kind that changes nothing. It passes the gate all the same: what

@@ -23,7 +23,7 @@ func Open(t testing.TB) *Page {
 	t.Helper()
 	s := browsers.take()
 	if s == nil {
-		s = browsers.start(t, supervisor.PolicyDismiss)
+		s = browsers.start(t, supervisor.PolicyDismiss, direct)
 	}
 	p := &Page{Tab: tab.New("t1", s.Page()), Supervised: s}
 	t.Cleanup(func() {
@@ -36,7 +36,7 @@ func Open(t testing.TB) *Page {
 // OpenAsking opens a page whose dialogs wait for an answer, in a browser of its own.
 func OpenAsking(t testing.TB) *Page {
 	t.Helper()
-	s := browsers.start(t, supervisor.PolicyAsk)
+	s := browsers.start(t, supervisor.PolicyAsk, direct)
 	p := &Page{Tab: tab.New("t1", s.Page()), Supervised: s}
 	t.Cleanup(func() {
 		p.Close()

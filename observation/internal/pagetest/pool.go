@@ -17,6 +17,9 @@ import (
 
 type object = map[string]any
 
+// direct is no proxy.
+const direct = "direct://"
+
 // pool lends browsers. mu protects its fields.
 type pool struct {
 	mu      sync.Mutex
@@ -92,7 +95,7 @@ func (p *pool) give(t testing.TB, s *supervisor.Supervisor) {
 	p.free = append(p.free, s)
 }
 
-func (p *pool) start(t testing.TB, dialogs supervisor.DialogPolicy) *supervisor.Supervisor {
+func (p *pool) start(t testing.TB, dialogs supervisor.DialogPolicy, proxy string) *supervisor.Supervisor {
 	t.Helper()
 	p.mu.Lock()
 	if p.scratch == "" {
@@ -110,7 +113,9 @@ func (p *pool) start(t testing.TB, dialogs supervisor.DialogPolicy) *supervisor.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := supervisor.Start(ctx, supervisor.Config{
-		Chromium: options, ProxyServer: "direct://", Dialogs: dialogs, Generation: 1,
+		Chromium: options, ProxyServer: proxy, Dialogs: dialogs, Generation: 1,
+		// These tests are not of the heartbeat: on a busy machine a browser may take its time.
+		Heartbeat: supervisor.Heartbeat{Interval: time.Second, Deadline: time.Minute, Misses: 2},
 		WorldName: pagejs.WorldName, WorldScript: pagejs.Source(),
 	})
 	if err != nil {

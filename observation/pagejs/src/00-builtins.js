@@ -51,6 +51,7 @@ const queryAll = uncurry(Element.prototype.querySelectorAll);
 const rectOf = uncurry(Element.prototype.getBoundingClientRect);
 const rectsOf = uncurry(Element.prototype.getClientRects);
 const checkVisibility = uncurry(Element.prototype.checkVisibility);
+const scrollBy = uncurry(Element.prototype.scrollBy);
 const scrollIntoView = uncurry(Element.prototype.scrollIntoView);
 const animationsOf = uncurry(Element.prototype.getAnimations);
 const scrollTopOf = getterOf(Element.prototype, "scrollTop");

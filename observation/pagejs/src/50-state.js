@@ -86,9 +86,12 @@ const statesOf = (el, role, active, box) => {
   if ((invalid !== null && invalid !== "false" && invalid !== "") || matches(el, ":user-invalid")) states.push("invalid");
   if (isReadonly(el)) states.push("readonly");
   if (el === active) states.push("focused");
-  if (box.bottom <= 0 || box.right <= 0 || box.top >= innerHeight || box.left >= innerWidth) states.push("offscreen");
+  if (isOffscreen(box)) states.push("offscreen");
   return states;
 };
+
+/** @type {(box: DOMRect) => boolean} */
+const isOffscreen = (box) => box.bottom <= 0 || box.right <= 0 || box.top >= innerHeight || box.left >= innerWidth;
 
 /** The box of an element, or of its parts when it has none itself. @type {(el: Element) => DOMRect} */
 const boxOf = (el) => {

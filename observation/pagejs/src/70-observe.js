@@ -5,6 +5,7 @@
  * @property {number} elements how many elements to return, at most
  * @property {number} maxTier elements of a higher tier are counted, not returned
  * @property {number} text how many characters of text to return
+ * @property {number[]} [owners] elements that hold frames
  */
 
 /**
@@ -38,8 +39,8 @@ const passRoot = () => {
   return modals.length ? modals[modals.length - 1] : documentElementOf(document);
 };
 
-/** @type {(surroundings: Surroundings) => {found: Candidate[], partial: boolean}} */
-const findCandidates = (surroundings) => {
+/** Finds the candidates, and the order of the elements in places. @type {(surroundings: Surroundings, places: Map<Element, number>) => {found: Candidate[], partial: boolean}} */
+const findCandidates = (surroundings, places) => {
   /** @type {Candidate[]} */
   const found = [];
   /** @type {ShadowRoot[]} */
@@ -52,6 +53,7 @@ const findCandidates = (surroundings) => {
     walkFlat(root, (el) => {
       if (partial || ((++seen & 255) === 0 && now() > limit)) return (partial = true);
       if (UNSEEN.has(localName(el)) || hasAttribute(el, "inert")) return true;
+      if (places.has(el)) places.set(el, seen);
       const shadow = shadowRootOf(el);
       if (shadow) roots.push(shadow);
       const role = actionRole(el);
@@ -142,7 +144,9 @@ const pageText = () => {
 /** Observes the page. @type {(args: ObserveArgs) => string} */
 const observe = (args) => {
   const surroundings = new Surroundings();
-  const { found, partial } = findCandidates(surroundings);
+  const owners = args.owners || [];
+  const places = placesOf(owners);
+  const { found, partial } = findCandidates(surroundings, places);
   const shown = found.filter((c) => c.tier <= args.maxTier).sort((a, b) => a.tier - b.tier || a.order - b.order);
   shown.length = Math.min(shown.length, args.elements);
   const active = deepActive();
@@ -165,6 +169,7 @@ const observe = (args) => {
     elements,
     total: found.length,
     partial,
+    frames: heldFrames(owners, places),
     groups: Array.from(groups, ([id, label]) => ({ id, label })),
   });
 };

@@ -6,7 +6,10 @@
  * @property {string} doc the document's token
  * @property {number} id
  * @property {string} print the fingerprint that the agent was shown
- * @property {string} kind click, fill, secret, select, check, press, scroll, exists
+ * @property {string} kind click, fill, secret, select, check, press, scroll, frame
+ * @property {number} [x] of a frame: a point of its viewport, to be brought into view
+ * @property {number} [y]
+ * @property {boolean} [guard] arms the guard for the element, or for none when it holds a frame
  * @property {number} patience ms to wait for an obstacle to go
  * @property {number} deadline ms to wait for a moving target
  * @property {string[]} [values] of a select
@@ -138,6 +141,10 @@ const tryPrepare = (el, args) => {
   const surface = surfaceOf(el);
   if (!surface) return refuse("not_visible", called(el) + " is not visible", true);
   if (args.kind === "press" || args.kind === "scroll") return { surface };
+  if (args.kind === "frame") {
+    const reached = reachPoint(/** @type {HTMLElement} */ (el), args.x || 0, args.y || 0);
+    return reached.error ? reached : { ...reached, surface };
+  }
   if (isDisabled(el)) return refuse("disabled", called(el) + " is disabled", true);
   const special = CHECKS[args.kind] ? CHECKS[args.kind](el, args) : null;
   if (special && (special.error || special.done)) return special;
@@ -161,6 +168,7 @@ const isRestless = (el, verdict) => {
 
 /** Checks an element and readies it for an action. @type {(args: PrepareArgs) => Promise<string>} */
 const prepare = async (args) => {
+  disarm();
   const el = lookUp(args);
   if (!(el instanceof Element)) return stringify(el);
   const start = now();
@@ -175,7 +183,10 @@ const prepare = async (args) => {
       continue;
     }
     if (needed < 0) needed = verdict.x !== undefined && isRestless(el, verdict) ? 2 : 0;
-    if (rested >= needed) return finishPrepare(el, verdict);
+    if (rested >= needed) {
+      if (args.guard && !verdict.done) arm(args.kind === "frame" ? null : el);
+      return finishPrepare(el, verdict);
+    }
     if (now() - start > args.deadline) return stringify(refuse("moving", called(el) + " does not stop moving"));
     const before = boxOf(verdict.surface);
     await nextFrame();

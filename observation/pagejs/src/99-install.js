@@ -2,7 +2,7 @@
 
 Object.defineProperty(globalThis, "browserfleet", {
   value: Object.freeze({
-    token: documentToken, document, observe, prepare, isShown, focusField, setField, readField, choose, readChecked,
+    token: documentToken, document, own, observe, prepare, disarm, isShown, focusField, setField, readField, choose, readChecked,
     focusElement, scrollPage, firstLook, rest, watch, unwatch, waitForText, extractTable, extractLinks,
   }),
   configurable: true, // a re-used global of the next document installs again

@@ -40,6 +40,9 @@ func Observation(w io.Writer, o *protocol.Observation, maxText int) {
 	if o.ElementsTruncated {
 		fmt.Fprintf(w, "  (%d of %d elements; --mode interactive shows more)\n", len(o.Elements), o.TotalElements)
 	}
+	for _, f := range o.UnreadFrames {
+		fmt.Fprintf(w, "  (a frame was not read, %s: %s)\n", Line(f.Reason, maxName), Line(f.URL, maxURL))
+	}
 	pageText(w, o, maxText)
 }
 
