@@ -16,6 +16,7 @@ import (
 
 	"github.com/browserfleet/browserfleet/egressproxy"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
 	"github.com/browserfleet/browserfleet/worker"
 	"github.com/browserfleet/browserfleet/worker/chrome"
@@ -63,6 +64,8 @@ func newReal(t *testing.T, limits chrome.Limits) *real {
 	launcher := chrome.NewLauncher(chrome.Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: r.scratch, AllowNoSandbox: true},
 		Policy:   policy, Credentials: secrets, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Limits: limits,
+		// A browser is not taken for wedged because the tests' machine is busy.
+		Heartbeat: supervisor.Heartbeat{Deadline: 10 * time.Second},
 	})
 	r.bench = newBench(t, 2, func(c *worker.Config) { c.Launcher = launcher })
 	t.Cleanup(func() {

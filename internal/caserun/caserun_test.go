@@ -132,6 +132,8 @@ func launcher(t *testing.T, hosts []string) *chrome.Launcher {
 		Chromium: chromium.Options{Binary: binary, Scratch: scratch, AllowNoSandbox: true},
 		Policy:   policy, Credentials: secrets, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), EscapeHatch: judge,
 		Popups: supervisor.PopupsAdopt,
+		// A browser is not taken for wedged because the tests' machine is busy.
+		Heartbeat: supervisor.Heartbeat{Deadline: 10 * time.Second},
 	})
 }
 

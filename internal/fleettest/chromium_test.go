@@ -16,6 +16,7 @@ import (
 	"github.com/browserfleet/browserfleet/egressproxy"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
 	"github.com/browserfleet/browserfleet/worker/chrome"
 	"github.com/browserfleet/browserfleet/worker/credentials"
@@ -77,6 +78,8 @@ func (r *realFleet) launcher(t *testing.T) *chrome.Launcher {
 	return chrome.NewLauncher(chrome.Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: r.scratch, AllowNoSandbox: true},
 		Policy:   policy, Credentials: secrets, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		// A browser is not taken for wedged because the tests' machine is busy.
+		Heartbeat: supervisor.Heartbeat{Deadline: 10 * time.Second},
 	})
 }
 

@@ -8,10 +8,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/browserfleet/browserfleet/egressproxy"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
 	"github.com/browserfleet/browserfleet/worker/chrome"
 	"github.com/browserfleet/browserfleet/worker/credentials"
@@ -52,6 +54,8 @@ func chromeLauncher(t *testing.T, allow *httptest.Server) *chrome.Launcher {
 	return chrome.NewLauncher(chrome.Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: t.TempDir(), AllowNoSandbox: true},
 		Policy:   policy, Credentials: secrets, Logger: slog.New(slog.DiscardHandler),
+		// A browser is not taken for wedged because the tests' machine is busy.
+		Heartbeat: supervisor.Heartbeat{Deadline: 10 * time.Second},
 	})
 }
 

@@ -173,7 +173,8 @@ func TestBusyPageEndsInUnknown(t *testing.T) {
 
 func TestInterruptedWhileChecking(t *testing.T) {
 	t.Parallel()
-	a := on(t, `<style>@keyframes m{from{left:0}to{left:300px}}</style><button style="position:absolute;animation:m 60s linear">Go</button>`)
+	a := on(t, `<button id=b style="position:absolute">Go</button><script>
+		let n=0;(function move(){b.style.left=n++%97+'px';requestAnimationFrame(move)})()</script>`) // elsewhere in every frame
 	ref := a.ref("Go")
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	a.ctx = ctx
@@ -206,7 +207,7 @@ func TestRestlessPage(t *testing.T) {
 	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() }))
 	t.Cleanup(hang.Close)
 	for name, html := range map[string]string{
-		"a ticking clock": `<button onclick="setInterval(()=>p.textContent=Date.now(),20)">Go</button><p id=p>`,
+		"a ticking clock": `<button onclick="(function tick(){p.textContent=n++;setTimeout(tick,20)})()">Go</button><p id=p><script>var n=0</script>`,
 		"a long poll":     `<button onclick="p.textContent='x';fetch('` + hang.URL + `',{mode:'no-cors'})">Go</button><p id=p>`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/egressproxy"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
 	"github.com/browserfleet/browserfleet/worker/credentials"
 	"github.com/browserfleet/browserfleet/worker/environment"
@@ -79,6 +80,8 @@ func newBench(t *testing.T, handler http.Handler) *bench {
 	return &bench{t: t, site: site, scratch: scratch, launcher: NewLauncher(Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: scratch, AllowNoSandbox: true},
 		Policy:   policy, Credentials: secrets, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		// A browser is not taken for wedged because the tests' machine is busy.
+		Heartbeat: supervisor.Heartbeat{Deadline: 10 * time.Second},
 	})}
 }
 

@@ -43,9 +43,9 @@ type Config struct {
 	Limits Limits
 	// EscapeHatch is what the cdp action may call; nil turns the action off.
 	EscapeHatch *EscapeHatch
-	// HostSlow says that the host has no CPU to spare; then no browser is killed
-	// for its silence. It may be nil.
-	HostSlow func() bool
+	// Heartbeat says when a silent browser is killed; zero values are the
+	// supervisor's defaults.
+	Heartbeat supervisor.Heartbeat
 }
 
 // Launcher opens an environment's browser: a proxy with a credential of its own,

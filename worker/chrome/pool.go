@@ -146,7 +146,7 @@ func (l *Launcher) launch(ctx context.Context, setting protocol.Setting) (*warm,
 		ProxyAuth: &supervisor.ProxyAuth{User: user, Password: password}, PrimeURL: egressproxy.PrimeURL,
 		Viewport: l.viewport(setting), Locale: cmp.Or(setting.Locale, l.cfg.Locale), Timezone: cmp.Or(setting.Timezone, l.cfg.Timezone),
 		WorldName: pagejs.WorldName, WorldScript: pagejs.Source(),
-		Heartbeat: supervisor.Heartbeat{HostSlow: l.cfg.HostSlow},
+		Heartbeat: l.cfg.Heartbeat,
 	})
 	if err != nil {
 		return nil, errors.Join(startError(err), proxy.Close())

@@ -66,7 +66,7 @@ func newLauncher(ctx context.Context, cfg WorkerConfig, log *slog.Logger) (*laun
 	browsers := chrome.NewLauncher(chrome.Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: cfg.ScratchDir, AllowNoSandbox: cfg.AllowNoSandbox},
 		Policy:   policy, Credentials: secrets, Logger: log, Warm: cfg.WarmBrowsers,
-		Limits: cfg.browsers(), HostSlow: hostSlow, Popups: popupPolicies[cfg.Popups],
+		Limits: cfg.browsers(), Heartbeat: supervisor.Heartbeat{HostSlow: hostSlow}, Popups: popupPolicies[cfg.Popups],
 		Dialogs: protocol.DialogPolicy(cfg.DialogPolicy), DialogTimeout: cfg.DialogTimeout,
 		EscapeHatch: hatch,
 	})
