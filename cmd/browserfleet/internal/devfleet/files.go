@@ -59,7 +59,7 @@ var passed = []string{"BROWSERFLEET_LOG_LEVEL", "BROWSERFLEET_LOG_FORMAT"}
 
 // tried are settings of workers that a developer may try on a fleet of his own;
 // what is not named here is the fleet's to set.
-var tried = []string{"POPUPS", "DIALOG_POLICY", "DIALOG_TIMEOUT", "CDP_ACTION", "CDP_METHODS", "IDLE_TIMEOUT", "CHECKPOINT_WAIT"}
+var tried = []string{"POPUPS", "DIALOG_POLICY", "DIALOG_TIMEOUT", "CDP_ACTION", "CDP_METHODS", "IDLE_TIMEOUT", "CHECKPOINT_WAIT", "MAX_CPU_LOAD"}
 
 // env is a child's environment: that of this process without our own variables,
 // and what the child is told.
@@ -129,6 +129,8 @@ func (f *Fleet) workerEnv(name string) []string {
 	s["SCRATCH_DIR"] = f.o.Data.Scratch()
 	s["BROWSER"] = f.o.Browser
 	s["DRAIN_TIMEOUT"] = drainTimeout.String()
+	// Where all workers share one host, refusing owners by its load helps nobody.
+	s["MAX_CPU_LOAD"] = "0"
 	s["CHROMIUM"] = os.Getenv("BROWSERFLEET_CHROMIUM")
 	if withoutSandbox() {
 		s["ALLOW_NO_SANDBOX"] = "true"

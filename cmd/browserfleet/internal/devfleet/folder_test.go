@@ -154,6 +154,10 @@ func TestWorkersHaveTheSettingsThatADeveloperTries(t *testing.T) {
 	t.Setenv("BROWSERFLEET_SLOTS", "99")
 	f := &Fleet{o: Options{Data: Folder(t.TempDir()), Slots: 3}}
 	worker, coordinator := f.workerEnv("w"), f.coordinatorEnv()
+	// A busy machine is no reason to refuse owners: there is no other.
+	if !slices.Contains(worker, "BROWSERFLEET_MAX_CPU_LOAD=0") {
+		t.Errorf("worker: %q", worker)
+	}
 	if !slices.Contains(worker, "BROWSERFLEET_POPUPS=adopt") || !slices.Contains(worker, "BROWSERFLEET_SLOTS=3") {
 		t.Errorf("worker: %q", worker)
 	}
