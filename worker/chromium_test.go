@@ -143,6 +143,7 @@ func TestAStoppedChromiumIsReplaced(t *testing.T) {
 	if waiting.Status == protocol.StatusOK && waiting.Generation == 1 {
 		t.Errorf("a stopped browser answered: %+v", waiting)
 	}
+	r.until("the removal of its profile", func() bool { _, err := os.Stat(former[0]); return os.IsNotExist(err) })
 	res := r.visit("kim")
 	if res.Generation != 2 {
 		t.Errorf("generation %d", res.Generation)
@@ -152,7 +153,6 @@ func TestAStoppedChromiumIsReplaced(t *testing.T) {
 			t.Errorf("restored because of %s", restored.Reason)
 		}
 	}
-	r.until("the removal of its profile", func() bool { _, err := os.Stat(former[0]); return os.IsNotExist(err) })
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, line := range lines {
 		if raw, err := os.ReadFile(line); err == nil && strings.Contains(string(raw), former[0]) {
