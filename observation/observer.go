@@ -54,7 +54,7 @@ func (o *Observer) Observe(ctx context.Context, page Page, budget protocol.Obser
 	defer cancel()
 	p, unread, err := o.read(ctx, page, budget)
 	if errors.Is(err, ErrDialog) {
-		return o.behindDialog(page, budget), nil
+		return o.LastKnown(page, budget), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("observe: %w", err)
@@ -140,8 +140,9 @@ func choose(p *pass, budget protocol.ObserveBudget) []passElement {
 	return shown[:min(len(shown), budget.Elements)]
 }
 
-// behindDialog is the last known page with the dialog in front of it.
-func (o *Observer) behindDialog(page Page, budget protocol.ObserveBudget) *protocol.Observation {
+// LastKnown is the page as it was seen last, marked stale, with the dialogs, tabs and
+// frames of now. It touches no renderer.
+func (o *Observer) LastKnown(page Page, budget protocol.ObserveBudget) *protocol.Observation {
 	s := page.State()
 	obs := o.next(s, budget)
 	obs.Stale = true

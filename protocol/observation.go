@@ -180,6 +180,8 @@ type Tab struct {
 	Current bool `json:"current,omitempty"`
 	// Opener is the tab whose page opened this one.
 	Opener PageID `json:"opener,omitempty"`
+	// Crashed: its process has ended; open or reload revives it.
+	Crashed bool `json:"crashed,omitempty"`
 }
 
 // FrameTree is the frames of a tab, flat: each child names its parent.

@@ -110,6 +110,8 @@ type Transition struct {
 	// TabsOpened and TabsClosed during the action, by whom ever.
 	TabsOpened []PageID `json:"tabs_opened,omitempty"`
 	TabsClosed []PageID `json:"tabs_closed,omitempty"`
+	// TabsCrashed: several, when they shared the process.
+	TabsCrashed []PageID `json:"tabs_crashed,omitempty"`
 }
 
 // Prompt is what a browser would have asked a person: file_chooser, http_auth or

@@ -30,7 +30,7 @@ func (p *Page) onCrashed(a *attached, _ cdp.Event) error {
 	}
 	a.crashed = true
 	p.conn.FailSession(a.session.ID(), cdp.ErrCrashed)
-	a.probe = probe{}
+	a.probe, a.pid = probe{}, 0
 	clear(a.worlds)
 	clear(a.contexts)
 	clear(a.requests)
@@ -46,8 +46,9 @@ func (p *Page) onCrashed(a *attached, _ cdp.Event) error {
 		p.tell(func(h *Happened) { h.FrameCrashed = true })
 	case kindPage:
 		p.crashed = true
+		p.touchTabs()
 		p.dropDialogs()
-		p.tell(func(h *Happened) { h.Crashed = true })
+		p.tell(func(h *Happened) { h.Crashed, h.TabsCrashed = true, bounded(h, h.TabsCrashed, p.id) })
 	}
 	return nil
 }

@@ -153,7 +153,9 @@ func TestAPageThatLoopsOrWasStoppedIsUnresponsive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Process().KillRenderers()
+			if err := r.Page().EndRenderer(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			mustErr(t, pending.Wait(t.Context(), nil), cdp.ErrCrashed)
 			r.await(t, func(s *Snapshot) bool { return s.Crashed && !s.Unresponsive })
 			if s := r.open(t, "http://a.test/"); s.Crashed || s.Unresponsive {

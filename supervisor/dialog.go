@@ -200,10 +200,13 @@ func (p *Page) finishAnswer(id DialogID, pending *cdp.Pending) error {
 		d.State, _ = nextDialog(d.State, dialogNotSent)
 		d.claimedBy, d.Accepted = "", false
 		p.touchTabs()
-	default:
+	case reply != nil && p.process != nil:
 		// "Not attached to an active page": the tab has gone on without its
 		// dialog, and the renderer waits for ever for an answer that nobody can
-		// give (measured on 156 after Page.navigate in front of a dialog).
+		// give (measured on 156 after Page.navigate in front of a dialog). Its end
+		// does no harm.
+		p.workers.Go(func() { p.runEndStuck(id) })
+	default:
 		p.orphan(d, dialogUnanswerable)
 	}
 	return fmt.Errorf("supervisor: answer dialog %s: %w", id, err)

@@ -37,6 +37,11 @@ func (p *Page) onDialogOpening(_ *attached, e cdp.Event) error {
 		}
 		h.Dialogs = fewDialogs(h.Dialogs, *d)
 	})
+	for _, other := range p.related()[1:] {
+		for w := range other.watches {
+			w.add(func(*Happened) {}) // it is stopped, too
+		}
+	}
 	if a, by, ok := p.verdictOn(d); ok {
 		p.runAuto(d.ID, a, by)
 	}

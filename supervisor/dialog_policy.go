@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/browserfleet/browserfleet/supervisor/cdp"
@@ -11,14 +12,16 @@ import (
 // verdictOn says what to do with a dialog at once, and in whose name. The first
 // rule that applies decides:
 //
-//	the agent leaves the page   beforeunload is accepted, anything else dismissed
+//	the agent leaves the page,
+//	or one that shares its      beforeunload is accepted, anything else dismissed
+//	renderer
 //	a storm                     dismissed
 //	policy                      dismissed, accepted, or left to the agent
 //
 // So a beforeunload that the page's own script or a click brought about is policy's.
 func (p *Page) verdictOn(d *Dialog) (Answer, ClosedBy, bool) {
 	switch {
-	case p.isLeaving():
+	case slices.ContainsFunc(p.related(), (*Page).isLeaving):
 		return leave(d), ClosedByNavigation, true
 	case d.Storm:
 		return Answer{}, ClosedByPolicy, true
@@ -100,12 +103,7 @@ func departs(method string) bool {
 func (p *Page) depart(method string, params any) (*cdp.Pending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leaving = leaving{active: true}
-	for _, tab := range p.related() {
-		for _, d := range append([]*Dialog(nil), tab.open...) {
-			tab.runAuto(d.ID, leave(d), ClosedByNavigation)
-		}
-	}
+	p.clearDialogs()
 	pending, err := p.session.Send(method, params)
 	if err != nil {
 		p.leaving = leaving{}

@@ -15,9 +15,10 @@ const (
 // dialogStorm bounds what a page can make of dialogs. It is pure: no clock, no
 // lock.
 type dialogStorm struct {
-	opens     int    // since the action began
-	opened    uint64 // all there were
-	dismissed uint64 // of them, as too many
+	opens     int       // since the action began
+	opened    uint64    // all there were
+	dismissed uint64    // of them, as too many
+	at        time.Time // of the newest
 	last      stormKey
 	times     []time.Time // of the last dialogs that said the same
 }
@@ -28,6 +29,7 @@ type stormKey struct{ kind, frame, message string }
 func (s *dialogStorm) count(now time.Time, d *Dialog) bool {
 	s.opens++
 	s.opened++
+	s.at = now
 	key := stormKey{string(d.Type), string(d.FrameID), d.Message}
 	if key != s.last {
 		s.last, s.times = key, s.times[:0]

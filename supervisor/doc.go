@@ -135,7 +135,7 @@
 // (responsive.go). One that is unanswered for 2.5 s makes the page, or the frame,
 // Unresponsive, until it is answered; an open dialog is no freeze. Nothing is killed
 // for it here: a busy page may have its action's time.
-// chromium.Process.KillRenderers is the way out that keeps the browser.
+// Page.EndRenderer is the way out that keeps the browser and its other tabs.
 //
 // Browser loss: the pipe ends, the process exits, its network process dies (Chromium
 // starts another, but the context's proxy is forgotten and it reaches nothing any

@@ -124,6 +124,9 @@ func (p *Page) onFrameNavigated(a *attached, e cdp.Event) error {
 		return nil
 	}
 	a.crashed, a.probe = false, probe{}
+	if string(v.Frame.ID) == string(a.target) {
+		a.pid = 0 // another document, maybe in another process
+	}
 	main := a.kind == kindPage && v.Frame.ParentID == ""
 	restored := main && v.Type == page.NavigationTypeBackForwardCacheRestore
 	// No frameDetached comes for the old document's frames (measured).
@@ -136,6 +139,7 @@ func (p *Page) onFrameNavigated(a *attached, e cdp.Event) error {
 	if main {
 		p.frames.main = v.Frame.ID
 		p.crashed = false
+		p.touchTabs()
 		p.commits++
 		p.orphanReplaced()
 		p.arrived()

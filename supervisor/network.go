@@ -47,6 +47,9 @@ func (p *Page) onRequest(a *attached, e cdp.Event) error {
 	if err := e.Decode(&v); err != nil {
 		return err
 	}
+	if pid := requestPID(string(v.RequestID)); pid != 0 {
+		a.pid = pid
+	}
 	// An event source stays open for ever; it says nothing about settling.
 	if v.Type == network.ResourceTypeEventSource || len(a.requests) >= maxRequests {
 		return nil

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	protocol "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
@@ -52,7 +53,8 @@ type Snapshot struct {
 	// Unresponsive: the page's main thread has not run for some seconds, and no
 	// dialog stops it. It may run again; a navigation to another site leaves it.
 	Unresponsive bool
-	Gone         bool // the page closed itself; the environment has to be replaced
+	SilentSince  time.Time // of a page that is unresponsive
+	Gone         bool      // the page closed itself; the environment has to be replaced
 	// Orphaned: the frame of a dialog, of whatever tab, was removed. The browser
 	// will stop as soon as anybody answers it or closes the tab; save state and
 	// replace it.
@@ -82,6 +84,9 @@ func (p *Page) snapshotLocked() *Snapshot {
 		Downloads:     p.downloads, Console: p.console.entries, Prints: p.prints, Prompts: p.prompts,
 		DialogsOpened: p.storm.opened, DialogsDismissed: p.storm.dismissed,
 		Crashed: p.crashed, Unresponsive: p.pageSession.probe.late, Gone: p.gone, EventsMalformed: p.malformed,
+	}
+	if s.Unresponsive {
+		s.SilentSince = p.pageSession.probe.asked
 	}
 	p.showDialogs(s)
 	if main := p.frames.byID[p.frames.main]; main != nil {

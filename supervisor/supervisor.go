@@ -63,7 +63,7 @@ func Start(ctx context.Context, config Config) (*Supervisor, error) {
 		<-attach // tabs.conn is set
 		s.tabs.handle(e)
 	}, cdp.Options{Droppable: droppable})
-	s.tabs.conn = s.conn
+	s.tabs.conn, s.tabs.process = s.conn, process
 	close(attach)
 	s.workers.Add(2)
 	go s.runWatch()

@@ -33,12 +33,15 @@ type Tab struct {
 	ID     TabID
 	URL    string
 	Opener TabID // the tab whose page opened it; empty for our own
+	// Crashed: see Snapshot.
+	Crashed bool
 }
 
 // tabs is what the pages of one environment share: the connection, the context,
 // the sessions, and who belongs to whom.
 type tabs struct {
 	conn    *cdp.Conn
+	process renderers       // nil where there is none
 	lost    <-chan struct{} // closed when the browser is lost
 	lostErr func() error
 	workers sync.WaitGroup // runAnswer
@@ -245,7 +248,7 @@ func (t *tabs) remove(gone *Page) {
 func (t *tabs) listLocked() []Tab {
 	if t.list == nil {
 		for _, p := range t.pages {
-			t.list = append(t.list, Tab{ID: p.id, URL: p.url(), Opener: p.opener})
+			t.list = append(t.list, Tab{ID: p.id, URL: p.url(), Opener: p.opener, Crashed: p.crashed})
 		}
 	}
 	return t.list

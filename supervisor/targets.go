@@ -34,6 +34,7 @@ type attached struct {
 	contexts map[runtime.ExecutionContextID]script
 	requests map[network.RequestID]request
 	crashed  bool // and not yet back
+	pid      int  // the renderer's; 0 while it is not known
 	probe    probe
 	late     bool // it was running already: its first events are missed
 }

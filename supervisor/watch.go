@@ -34,11 +34,12 @@ type Happened struct {
 	Failed       []FailedRequest
 	Console      []ConsoleMessage // distinct ones, the newest last
 	ConsoleCut   int              // occurrences of messages that are not among them
-	Crashed      bool             // the page
-	Unresponsive bool             // the page, see Snapshot
-	FrameCrashed bool             // a cross-site iframe
-	Orphaned     bool             // see Snapshot.Orphaned
-	Dropped      int              // entries beyond the bound
+	Crashed      bool             // the page, or one of TabsCrashed
+	TabsCrashed  []TabID
+	Unresponsive bool // the page, see Snapshot
+	FrameCrashed bool // a cross-site iframe
+	Orphaned     bool // see Snapshot.Orphaned
+	Dropped      int  // entries beyond the bound
 }
 
 // Watch collects what happens on a page, or on all pages of an environment, from

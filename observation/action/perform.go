@@ -121,17 +121,16 @@ func (r *run) begin() *protocol.Error {
 		return nil
 	}
 	r.did.Prepare = r.lap()
-	now := r.page.State()
-	if r.frameLeft(now) {
+	if r.frameLeft(r.page.State()) {
 		return r.fail(context.Background(), "begin", observation.ErrContextGone)
 	}
-	r.before = now
 	if err := r.dispatch(); err != nil {
 		if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
 			return refused.WithDispatched(protocol.DispatchedNo)
 		}
 		return protocol.Errorf(protocol.CodeInternal, "not begun: %v", err).WithDispatched(protocol.DispatchedNo)
 	}
+	r.before = r.page.State() // the gate may have ended what was in the way
 	r.sent = true
 	return nil
 }

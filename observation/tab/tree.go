@@ -84,6 +84,7 @@ func list(s *supervisor.Snapshot) []protocol.Tab {
 	for _, t := range s.Tabs {
 		tabs = append(tabs, protocol.Tab{
 			ID: protocol.PageID(t.ID), URL: observation.Cut(t.URL, maxURL), Current: t.ID == s.Tab, Opener: protocol.PageID(t.Opener),
+			Crashed: t.Crashed,
 		})
 	}
 	return tabs

@@ -48,11 +48,10 @@ func (p *Process) Child(kind string) (Child, bool) {
 // Alive says whether exactly this process still runs.
 func (c Child) Alive() bool { return alive(c.pid, c.start) }
 
-// KillRenderers ends the processes of all pages and frames, also of those that
-// were stopped or loop for ever. The browser stays, with its cookies, its storage
-// and its tabs, whose pages have crashed.
-func (p *Process) KillRenderers() {
-	for _, pid := range p.Children(Renderers) {
+// KillChild ends one of the browser's processes, also one that was stopped or loops
+// for ever. The browser stays.
+func (p *Process) KillChild(pid int) {
+	if stat, err := readStat(pid); err == nil && stat.pgid == p.PID() {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 	}
 }

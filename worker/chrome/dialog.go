@@ -120,19 +120,24 @@ func dialogEvidence(t *protocol.Transition, h *supervisor.Happened) {
 	}
 }
 
-// startBlocked begins a context that ends when a dialog opens on the page, a renderer that answers
-// nothing until somebody else answers it.
+// startBlocked begins a context that ends when the page's renderer answers nothing:
+// a dialog has opened, or it is unresponsive.
 func (b *Browser) startBlocked(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { b.runAwaitDialog(ctx, cancel) })
+	watch.Go(func() { b.runAwaitBlocked(ctx, cancel) })
 	return ctx, func() { cancel(nil); watch.Wait() }
 }
 
-func (b *Browser) runAwaitDialog(ctx context.Context, cancel context.CancelCauseFunc) {
+func (b *Browser) runAwaitBlocked(ctx context.Context, cancel context.CancelCauseFunc) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	if _, err := b.page.Await(ctx, func(s *supervisor.Snapshot) bool { return len(s.Dialogs) > 0 }); err == nil {
+	s, err := b.page.Await(ctx, func(s *supervisor.Snapshot) bool { return len(s.Dialogs) > 0 || s.Unresponsive })
+	switch {
+	case err != nil:
+	case s.Unresponsive:
+		cancel(errSilent)
+	default:
 		cancel(supervisor.ErrDialogOpen)
 	}
 }

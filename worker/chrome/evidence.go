@@ -104,6 +104,9 @@ func (e *evidence) end(r *run) *protocol.Transition {
 	for _, id := range happened.TabsClosed {
 		t.TabsClosed = append(t.TabsClosed, protocol.PageID(id))
 	}
+	for _, id := range happened.TabsCrashed {
+		t.TabsCrashed = append(t.TabsCrashed, protocol.PageID(id))
+	}
 	for _, d := range e.b.proxy.Denials(e.denied).Denials {
 		t.Denied = append(t.Denied, protocol.Denial{Host: d.Host, Port: int(d.Port), Reason: string(d.Reason), Count: d.Count})
 	}

@@ -11,30 +11,35 @@ import (
 	"github.com/browserfleet/browserfleet/observation/action"
 	"github.com/browserfleet/browserfleet/observation/extract"
 	"github.com/browserfleet/browserfleet/protocol"
-	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/worker/environment"
 )
 
-// Run performs one action and shows the page after it.
+// Run performs one action and shows the page after it. It ends with ctx: what looks
+// at the page afterwards has the last part of the action's time.
 func (b *Browser) Run(ctx context.Context, a *protocol.Action, dispatch func() error) *environment.Outcome {
 	r := &run{b: b, action: a, dispatch: dispatch, out: &environment.Outcome{}}
 	refused := b.choose(a)
 	begin := b.begin(a.Kind)
 	defer begin.close()
+	acting, cancel := acting(ctx)
+	defer cancel()
+	if refused == nil {
+		refused = r.silent(acting)
+	}
 	if refused != nil {
 		r.refuse(refused)
 	} else {
-		r.perform(ctx)
+		r.perform(acting)
 	}
 	r.judgeDocument(begin.refusedDocument())
 	r.tabGone()
-	r.arrive(ctx)
-	if ctx.Err() != nil && r.out.Err != nil {
+	r.arrive(acting)
+	late := acting.Err() != nil && r.out.Err != nil
+	if late {
 		b.stopLoading()
 	}
-	if r.wantsObservation(ctx) {
-		r.observe(ctx)
-		r.titles(ctx)
+	if late || r.wantsObservation() {
+		r.observe(ctx, late)
 		r.nameContent()
 	}
 	r.out.Transition = begin.end(r)
@@ -58,11 +63,15 @@ func (r *run) perform(ctx context.Context) {
 		r.out.Err = r.read(func() *protocol.Error { return nil })
 	case *protocol.ScreenshotArgs:
 		r.out.Err = r.read(func() (failed *protocol.Error) {
+			ctx, done := r.b.startAnswering(ctx)
+			defer done()
 			r.out.Screenshot, failed = observation.Screenshot(ctx, r.b.tab, *args)
 			return failed
 		})
 	case *protocol.ExtractArgs:
 		r.out.Err = r.read(func() (failed *protocol.Error) {
+			ctx, done := r.b.startAnswering(ctx)
+			defer done()
 			r.out.Extraction, failed = extract.Read(ctx, r.b.tab, r.b.observer, r.action.Kind, *args)
 			return failed
 		})
@@ -74,7 +83,7 @@ func (r *run) perform(ctx context.Context) {
 		}
 		checked := *r.action
 		checked.Args = &protocol.OpenArgs{URL: u.String()}
-		r.act(action.Perform(ctx, r.b.tab, r.b.observer, checked, r.dispatch))
+		r.act(action.Perform(ctx, r.b.tab, r.b.observer, checked, r.leave(ctx)))
 	case *protocol.DialogArgs:
 		r.dialog(ctx, args)
 	case *protocol.FillCredentialArgs:
@@ -88,7 +97,11 @@ func (r *run) perform(ctx context.Context) {
 	case *protocol.EmulateArgs:
 		r.emulate(ctx, args)
 	default:
-		r.act(action.Perform(ctx, r.b.tab, r.b.observer, *r.action, r.dispatch))
+		gate := r.dispatch
+		if r.action.Kind == protocol.KindReload {
+			gate = r.leave(ctx)
+		}
+		r.act(action.Perform(ctx, r.b.tab, r.b.observer, *r.action, gate))
 	}
 }
 
@@ -181,12 +194,8 @@ func (r *run) judgeChange() {
 }
 
 // wantsObservation: pictures and records are answers by themselves, and an
-// action that never began leaves the page as the agent knows it. What ran out of
-// time is looked at whatever it was: does the page answer at all?
-func (r *run) wantsObservation(ctx context.Context) bool {
-	if r.out.Err != nil && ctx.Err() != nil {
-		return true
-	}
+// action that never began leaves the page as the agent knows it.
+func (r *run) wantsObservation() bool {
 	switch r.action.Kind {
 	case protocol.KindScreenshot, protocol.KindExtractTable, protocol.KindExtractLinks, protocol.KindCDP:
 		return false
@@ -194,55 +203,47 @@ func (r *run) wantsObservation(ctx context.Context) bool {
 	return r.out.Err == nil || r.out.Err.Dispatched != protocol.DispatchedNo || !r.out.Err.RefsHold
 }
 
-// observeLimit bounds the look at the page after an action that failed. It is
-// well below the grace after which the environment replaces the browser.
-const observeLimit = 2 * time.Second
-
-func (r *run) observe(ctx context.Context) {
-	late := ctx.Err() != nil
-	if r.out.Err != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), observeLimit)
-		defer cancel()
-	}
+// observe looks at the page after the action; what ran out of time is looked at
+// whatever it was: does the page answer at all?
+func (r *run) observe(ctx context.Context, late bool) {
+	look, cancel := r.looking(ctx)
+	defer cancel()
+	answering, done := r.b.startAnswering(look)
+	defer done()
 	begun := time.Now()
-	seen, err := r.b.observer.Observe(ctx, r.b.tab, r.action.Observe.Budget())
+	seen, err := r.b.observer.Observe(answering, r.b.tab, r.action.Observe.Budget())
 	r.timing.ObserveMS = ms(time.Since(begun))
 	r.out.Observation = seen
+	if err == nil {
+		r.titles(ctx)
+		return
+	}
+	snap := r.b.page.Snapshot()
 	switch {
-	case err == nil:
-	case late && ctx.Err() != nil:
-		r.unresponsive()
+	case r.out.Err == nil && r.action.Kind == protocol.KindTabs, r.out.Err == nil && r.action.Kind == protocol.KindDialog && look.Err() != nil:
+		// The list of tabs needs no page; and one that goes on asking answers nothing.
+		r.out.Observation = r.b.observer.LastKnown(r.b.tab, r.action.Observe.Budget())
+		r.titles(ctx)
+		r.warnUnseen(err)
+	case late && snap.Unresponsive:
+		r.out.Err = protocol.Errorf(protocol.CodeRendererUnresponsive, "the page does not answer; its process is ended").
+			WithDispatched(r.out.Err.Dispatched)
+		r.b.page.StartEndRenderer()
 	case r.action.Kind == protocol.KindObserve && r.out.Err == nil:
 		r.out.Err = observeError(err)
-		if r.out.Err.Code == protocol.CodeActionTimeout && r.b.page.Snapshot().Unresponsive {
+		if r.out.Err.Code == protocol.CodeActionTimeout && snap.Unresponsive {
 			r.out.Err = protocol.Errorf(protocol.CodeRendererUnresponsive, "").WithDispatched(protocol.DispatchedNo)
 		}
 	case r.out.Err == nil:
 		r.out.Verdict = protocol.VerdictUnknown
-		r.out.Warnings = append(r.out.Warnings, protocol.Warning{
-			Code: protocol.CodeObservationFailed, Message: fmt.Sprintf("%s: %v", protocol.CodeObservationFailed.Info().Text, err),
-		})
+		r.warnUnseen(err)
 	}
 }
 
-// deathLimit is how long the death of a renderer may take to be told.
-const deathLimit = 2 * time.Second
-
-// unresponsive is a page that has used up its action's time and does not answer
-// either: a script that never ends, a process that was stopped. A navigation
-// within its site would wait for it too, so its process is ended: the page has
-// crashed, and its URL, the cookies and the storage stay. A browser that does not
-// even tell of that is replaced.
-func (r *run) unresponsive() {
-	r.out.Err = protocol.Errorf(protocol.CodeRendererUnresponsive, "").WithDispatched(r.out.Err.Dispatched)
-	r.b.supervised.Process().KillRenderers()
-	ctx, cancel := context.WithTimeout(context.Background(), deathLimit)
-	defer cancel()
-	_, err := r.b.page.Await(ctx, func(s *supervisor.Snapshot) bool { return s.Crashed || s.Gone })
-	if err != nil {
-		r.b.supervised.Process().Kill()
-	}
+func (r *run) warnUnseen(err error) {
+	r.out.Warnings = append(r.out.Warnings, protocol.Warning{
+		Code: protocol.CodeObservationFailed, Message: fmt.Sprintf("%s: %v", protocol.CodeObservationFailed.Info().Text, err),
+	})
 }
 
 // stopLoading ends a navigation that nobody waits for any more, so that the page

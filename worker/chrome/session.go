@@ -117,7 +117,7 @@ func (s session) MainFrame(ctx context.Context) (capture.Frame, bool, error) {
 		frame.Origin = ""
 		return frame, true, nil
 	}
-	if len(snap.Dialogs) > 0 || snap.Orphaned {
+	if len(snap.Dialogs) > 0 || snap.Orphaned || snap.Unresponsive || snap.Crashed {
 		return frame, true, nil // its renderer answers nothing
 	}
 	world, err := s.page.World(ctx)

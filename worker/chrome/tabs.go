@@ -223,7 +223,7 @@ func (r *run) titles(ctx context.Context) {
 		o.Tabs[0].Title = o.Title
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), titlesLimit)
+	ctx, cancel := within(ctx, titlesLimit)
 	defer cancel()
 	titles, err := r.b.supervised.Titles(ctx)
 	if err != nil {

@@ -43,8 +43,8 @@ func (b *Browser) runTell(ctx context.Context, watch *supervisor.Watch, tell fun
 // crowded out.
 func live(h supervisor.Happened) []protocol.Event {
 	var events []protocol.Event
-	if h.Crashed {
-		events = append(events, protocol.Event{Type: protocol.EventPageCrashed})
+	for _, id := range h.TabsCrashed {
+		events = append(events, protocol.Event{Type: protocol.EventPageCrashed, Tab: protocol.PageID(id)})
 	}
 	for _, d := range h.Dialogs {
 		dialog := tab.Dialog(d)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/worker/environment"
 )
 
@@ -78,41 +79,40 @@ func TestASlowServerCostsNoBrowser(t *testing.T) {
 	b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/"}))
 }
 
+// The time of a click is over on a page that loops: its process is ended, the browser
+// stays.
 func TestAPageThatNeverAnswersIsEndedAndItsBrowserStays(t *testing.T) {
 	t.Parallel()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		http.SetCookie(w, &http.Cookie{Name: "kept", Value: "1"})
-		_, _ = fmt.Fprint(w, `<!doctype html><title>Loop</title><p>x<script>if (location.search) setTimeout(()=>{for(;;);},200)</script>`)
-	})
-	ctx, b := context60(t), newBench(t, mux)
+	ctx, b := context60(t), newBench(t, looper())
 	browser, _ := b.open(ctx, &checkpoints.Loaded{}, 1)
-	b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/?loop"})
-	for {
-		out := b.runFor(browser, 3*time.Second, protocol.KindScreenshot, &protocol.ScreenshotArgs{})
-		if out.Err == nil {
-			continue // the loop has not begun
-		}
-		if out.Err.Code != protocol.CodeRendererUnresponsive {
+	out := b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/a"}))
+	target := ref(t, out.Observation, "button", "Buy")
+	pending, err := browser.page.Send("Runtime.evaluate", map[string]any{"expression": "setTimeout(()=>{for(;;);},0)"})
+	if err == nil {
+		err = pending.Wait(ctx, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for out.Err == nil || out.Err.Code != protocol.CodeRendererUnresponsive {
+		if ctx.Err() != nil {
 			t.Fatalf("%v", out.Err)
 		}
-		break
+		out = b.runFor(browser, 8*time.Second, protocol.KindClick, &protocol.ClickArgs{Target: target})
 	}
-	out := b.do(ctx, browser, protocol.KindObserve, &protocol.ObserveArgs{})
+	if _, err := browser.page.Await(ctx, func(s *supervisor.Snapshot) bool { return s.Crashed }); err != nil {
+		t.Fatal(err)
+	}
+	out = b.do(ctx, browser, protocol.KindObserve, &protocol.ObserveArgs{})
 	if out.Err == nil || out.Err.Code != protocol.CodePageCrashed {
 		t.Errorf("an observation of what is left: %v", out.Err)
 	}
-	out = b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/"}))
+	out = b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/b"}))
 	state, err := browser.Capture(ctx)
-	if out.Observation.Title != "Loop" || err != nil || len(state.Cookies) != 1 {
+	if out.Observation.Title != "b" || err != nil || len(state.Cookies) != 1 {
 		t.Errorf("%q, cookies %v, %v", out.Observation.Title, state.Cookies, err)
 	}
-	select {
-	case <-browser.Lost():
-		t.Error("the browser was replaced")
-	default:
-	}
+	stays(t, browser)
 }
 
 func TestAWaitTellsNothingOfASecret(t *testing.T) {
