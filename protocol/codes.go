@@ -144,7 +144,7 @@ var codeTable = []CodeInfo{
 
 	{CodeNavigationFailed, ClassPage, DispatchedYes, false, "check the URL; observe", false, "the page could not be loaded"},
 	{CodeTooManyRedirects, ClassPage, DispatchedYes, false, "open another URL", false, "the site redirects in a loop"},
-	{CodeBadTLS, ClassPage, DispatchedYes, false, "do not go on; the site's certificate is wrong", false, "the site's certificate cannot be trusted"},
+	{CodeBadTLS, ClassPage, DispatchedYes, false, "do not go on: the site's certificate is wrong, or no https is spoken there", false, "no secure connection: the site's certificate cannot be trusted, or it speaks no TLS"},
 	{CodeNoContent, ClassPage, DispatchedYes, false, "observe: the page is still the former one", true, "the server answered without content"},
 	{CodeAuthRequired, ClassPage, DispatchedYes, false, "do not go on; the site wants a user name and password that nobody gives", false, "the server asks for HTTP authentication, which is refused"},
 	{CodeFileChooser, ClassPolicy, DispatchedNo, false, "do without: no file can be chosen", true, "the page wants a file to be chosen, which is refused"},

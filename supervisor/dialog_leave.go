@@ -25,7 +25,7 @@ const (
 // meet one. It fails nothing, and takes at most wayLimit and the end of a process.
 func (p *Page) MakeWay(ctx context.Context) {
 	if p.Snapshot().Unresponsive {
-		_ = p.EndRenderer(ctx) // the navigation tells what became of it
+		_ = p.EndRenderer(ctx)
 		return
 	}
 	if !p.startWay() {
@@ -48,9 +48,21 @@ func (p *Page) MakeWay(ctx context.Context) {
 				continue
 			}
 		}
-		_ = p.EndRenderer(ctx)
+		p.endAskers(ctx)
 		return
 	}
+}
+
+// endAskers ends what asks for ever: a cross-site frame alone, or else the page.
+func (p *Page) endAskers(ctx context.Context) {
+	p.mu.Lock()
+	f := p.frames.byID[p.storm.frame]
+	alone := f != nil && f.Session != p.session.ID() && time.Since(p.storm.at) < stormWindow
+	p.mu.Unlock()
+	if alone && p.endAskingFrames(ctx) == nil {
+		return
+	}
+	_ = p.EndRenderer(ctx) // the navigation tells what became of it
 }
 
 // startWay answers what is open, and from now on what opens. It is false for a page

@@ -1,6 +1,10 @@
 package supervisor
 
-import "time"
+import (
+	"time"
+
+	protocol "github.com/chromedp/cdproto/cdp"
+)
 
 const (
 	// stormBudget is how many dialogs an action may lead to before the rest is
@@ -18,7 +22,8 @@ type dialogStorm struct {
 	opens     int       // since the action began
 	opened    uint64    // all there were
 	dismissed uint64    // of them, as too many
-	at        time.Time // of the newest
+	at        time.Time // of the newest, and whose it was
+	frame     protocol.FrameID
 	last      stormKey
 	times     []time.Time // of the last dialogs that said the same
 }
@@ -29,7 +34,7 @@ type stormKey struct{ kind, frame, message string }
 func (s *dialogStorm) count(now time.Time, d *Dialog) bool {
 	s.opens++
 	s.opened++
-	s.at = now
+	s.at, s.frame = now, d.FrameID
 	key := stormKey{string(d.Type), string(d.FrameID), d.Message}
 	if key != s.last {
 		s.last, s.times = key, s.times[:0]

@@ -103,7 +103,10 @@
 // In front of an open dialog Page.navigate and Page.reload do harm, too: the
 // headless shell goes to the new document without closing the dialog, which leaves
 // the renderer stuck or the dialog orphaned. Page answers what is open first, in
-// the same batch.
+// the same batch. A page that goes on asking would have the next dialog in the way:
+// Page.MakeWay, before the navigation, answers until the page is quiet, or ends the
+// process that asks (a cross-site frame's before its page's: it must not be removed
+// while it asks). A renderer that is stuck all the same is ended, which heals the tab.
 //
 // Ids are d-GENERATION-N and never reused. A print is recorded (Snapshot.Prints):
 // headless browsers do nothing else about it.

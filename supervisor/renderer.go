@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/browserfleet/browserfleet/supervisor/cdp"
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
+	protocol "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 )
 
@@ -43,26 +45,65 @@ type renderers interface {
 // with it (attached.pid), which every page that loads more than its document tells.
 // For others Page.crash does, unless the process takes no commands at all; then it
 // is one of those that no other tab has.
+//
+// A frame of another process whose dialog is open loses its process first: it must
+// not be removed while its dialog is open.
 func (p *Page) EndRenderer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()
-	if p.hasEnded(ctx, 0) {
-		return nil
+	if err := p.endAskingFrames(ctx); err != nil {
+		return err
 	}
+	return p.end(ctx, p.pageSession)
+}
+
+// endAskingFrames ends the processes of cross-site frames that ask, or did so last.
+func (p *Page) endAskingFrames(ctx context.Context) error {
 	p.mu.Lock()
-	pid := p.pageSession.pid
-	p.mu.Unlock()
-	if p.killRenderer(pid) {
-		return p.awaitEnd(ctx)
+	var asking []*attached
+	for _, id := range append(p.askers(), p.storm.frame) {
+		f := p.frames.byID[id]
+		if f == nil {
+			continue
+		}
+		if a := p.sessions[f.Session]; a != nil && a.kind == kindIframe && !slices.Contains(asking, a) {
+			asking = append(asking, a)
+		}
 	}
-	p.post(p.session, page.CommandCrash, nil)
-	if p.hasEnded(ctx, crashPatience) {
+	p.mu.Unlock()
+	var failures []error
+	for _, a := range asking {
+		failures = append(failures, p.end(ctx, a))
+	}
+	return errors.Join(failures...)
+}
+
+// askers are the frames whose dialogs are open. Callers hold mu.
+func (p *Page) askers() (ids []protocol.FrameID) {
+	for _, d := range p.open {
+		ids = append(ids, d.FrameID)
+	}
+	return ids
+}
+
+// end ends the process of a session.
+func (p *Page) end(ctx context.Context, a *attached) error {
+	p.mu.Lock()
+	pid := a.pid
+	p.mu.Unlock()
+	if p.hasEnded(ctx, a, 0) {
 		return nil
 	}
-	for _, pid := range p.unclaimed(ctx) {
-		p.killRenderer(pid)
+	if !p.killRenderer(pid) {
+		p.post(a.session, page.CommandCrash, nil)
+		if p.hasEnded(ctx, a, crashPatience) {
+			return nil
+		}
+		for _, pid := range p.unclaimed(ctx, a) {
+			p.killRenderer(pid)
+		}
 	}
-	return p.awaitEnd(ctx)
+	return p.awaitEnd(ctx, a)
 }
 
 // StartEndRenderer is EndRenderer without waiting for it. A browser that does not
@@ -92,27 +133,26 @@ func (t *tabs) killRenderer(pid int) bool {
 	return true
 }
 
-func (p *Page) awaitEnd(ctx context.Context) error {
-	if _, err := p.Await(ctx, func(s *Snapshot) bool { return s.Crashed || s.Gone }); err != nil {
-		return fmt.Errorf("supervisor: end the renderer of %s: %w", p.id, err)
+func (p *Page) awaitEnd(ctx context.Context, a *attached) error {
+	err := p.tabs.await(ctx, func() (bool, error) {
+		return a.crashed || p.gone || p.sessions[a.session.ID()] != a, nil
+	})
+	if err != nil {
+		return fmt.Errorf("supervisor: end a renderer of %s: %w", p.id, err)
 	}
 	return nil
 }
 
 // hasEnded waits so long for the crash.
-func (p *Page) hasEnded(ctx context.Context, patience time.Duration) bool {
-	if patience == 0 {
-		s := p.Snapshot()
-		return s.Crashed || s.Gone
-	}
+func (p *Page) hasEnded(ctx context.Context, a *attached, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return p.awaitEnd(ctx) == nil
+	return p.awaitEnd(ctx, a) == nil
 }
 
-// unclaimed are the renderers that no other tab has: this one's, spare ones, and
-// those of tabs that cannot say because they do not answer either.
-func (p *Page) unclaimed(ctx context.Context) []int {
+// unclaimed are the renderers that no other session has: this one's, spare ones, and
+// those of sessions that cannot say because they do not answer either.
+func (p *Page) unclaimed(ctx context.Context, of *attached) []int {
 	if p.process == nil {
 		return nil
 	}
@@ -122,7 +162,8 @@ func (p *Page) unclaimed(ctx context.Context) []int {
 	p.mu.Lock()
 	for _, a := range p.sessions {
 		switch {
-		case a.page == nil || a.page == p || a.kind != kindPage && a.kind != kindIframe:
+		case a == of || a.page == nil || a.kind != kindPage && a.kind != kindIframe:
+		case a.page == p && of.kind == kindPage: // its frames end with it
 		case a.pid != 0:
 			claimed[a.pid] = true
 		case !a.crashed && !a.probe.late && !a.page.stopped():

@@ -54,7 +54,7 @@ type Browser struct {
 
 // startWatch closes lost when the browser has died or its page is gone, and doomed
 // when it must be replaced: a dialog of a removed frame stops the whole process as
-// soon as anybody answers it.
+// soon as anybody answers it (Snapshot.Orphaned).
 func (b *Browser) startWatch(tell func(protocol.Event)) {
 	ctx, stop := context.WithCancel(context.Background())
 	b.stop = stop
@@ -88,7 +88,7 @@ func (b *Browser) runAwaitLoss(ctx context.Context) (again bool) {
 			return ctx.Err() != nil
 		}
 		if orphaned {
-			b.cfg.Logger.Warn("a dialog's frame was removed", "owner", b.key.String(), "generation", b.generation)
+			b.cfg.Logger.Warn("a dialog can never be answered", "owner", b.key.String(), "generation", b.generation)
 			close(b.doomed)
 			return true
 		}
@@ -105,7 +105,7 @@ func (b *Browser) Doomed() <-chan struct{} { return b.doomed }
 
 // Doom is why, for the agent.
 func (b *Browser) Doom() string {
-	return "a frame was removed while its dialog was open, and answering that stops the browser"
+	return "a dialog is open that nobody can answer any more, as of a frame that was removed while it asked: answering it stops the browser"
 }
 
 func (b *Browser) isDoomed() bool {

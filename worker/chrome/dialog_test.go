@@ -33,7 +33,9 @@ func asker() http.Handler {
 		<button onclick="for(let i=0;i<60;i++)alert('n'+i);p.textContent='done'">Storm</button>
 		<button onclick="for(let i=0;i<9;i++)alert('again');p.textContent='done'">Again</button>
 		<button onclick="print()">Print</button>
-		<button onclick="setInterval(()=>alert('iv'),10)">Forever</button>`)
+		<button onclick="setInterval(()=>alert('iv'),10)">Forever</button>
+		<button onclick="setTimeout(()=>{for(;;)alert('loop')},10)">Loop</button>
+		<button onclick="window.open('/load')">Window</button>`)
 	page("/load", `<script>alert('early')</script><h1>after</h1>`)
 	page("/gone", `<h1>gone</h1>`)
 	page("/dirty", `<button onclick="location.href='/gone'">Link</button><button>Touch</button><script>onbeforeunload=e=>e.preventDefault()</script>`)
@@ -254,8 +256,12 @@ func TestAStormIsBoundedAndSummed(t *testing.T) {
 					t.Errorf("%d and %d listed", len(out.Dialogs), len(out.DialogsClosed))
 				}
 			}
-			for count(); len(out.PendingDialogs) > 0; count() {
-				out = a.answer(protocol.DialogAccept)
+			for count(); len(out.PendingDialogs) > 0 || !strings.Contains(out.Text, "done"); count() {
+				if len(out.PendingDialogs) > 0 {
+					out = a.answer(protocol.DialogAccept)
+				} else { // the page is not done with those that are dismissed
+					out = a.act(protocol.KindObserve, &protocol.ObserveArgs{})
+				}
 			}
 			if !strings.Contains(out.Text, "done") || opened != 60 {
 				t.Errorf("%q: %d opened, %d dismissed", out.Text, opened, dismissed)
@@ -279,5 +285,59 @@ func TestPrintIsInTheEvidence(t *testing.T) {
 	}
 	if len(out.Prints) != 1 || out.Prints[0].URL != a.site.URL+"/" {
 		t.Errorf("prints: %+v", out.Prints)
+	}
+}
+
+// A window that asks at once stops the page that opened it, which shares its process:
+// the click does not wait for it, and the dialog names its tab.
+func TestAClickWhoseWindowAsksEnds(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t, "/", func(c *Config) { c.Popups = supervisor.PopupsAdopt })
+	opener := a.page
+	out := a.click("Window")
+	if len(out.PendingDialogs) == 0 { // it came after the click
+		if _, err := opener.Await(a.ctx, func(s *supervisor.Snapshot) bool { return len(s.Dialogs) == 1 }); err != nil {
+			t.Fatalf("%v: %+v, %+v", err, opener.Snapshot(), out)
+		}
+		out = a.act(protocol.KindObserve, &protocol.ObserveArgs{})
+	}
+	if p := out.PendingDialogs; len(p) != 1 || p[0].Tab != "t2" || p[0].Message != "early" || p[0].State != "open" {
+		t.Fatalf("%+v", p)
+	}
+	if out := a.answer(protocol.DialogAccept); len(out.PendingDialogs) != 0 {
+		t.Errorf("%+v", out.PendingDialogs)
+	}
+}
+
+// An answer to a page that asks for ever does not wait for its rest, which never
+// comes: it shows the next dialog, or that dialogs are dismissed unseen.
+func TestAnAnswerToAPageThatAsksForEverEnds(t *testing.T) {
+	t.Parallel()
+	for _, button := range []string{"Forever", "Loop"} {
+		t.Run(button, func(t *testing.T) {
+			t.Parallel()
+			a := newAsking(t, "/")
+			a.click(button)
+			for storm := false; !storm; {
+				out := a.do(a.ctx, a.Browser, protocol.KindDialog, &protocol.DialogArgs{Action: protocol.DialogDismiss})
+				switch {
+				case out.Err != nil && out.Err.Code == protocol.CodeNoDialog && out.Err.Dispatched == protocol.DispatchedNo:
+					// It has not asked yet, or is between two.
+					if seen := a.do(a.ctx, a.Browser, protocol.KindObserve, &protocol.ObserveArgs{}); seen.Err != nil {
+						t.Fatal(seen.Err)
+					}
+				case out.Err != nil:
+					t.Fatal(out.Err)
+				case out.Observation == nil || out.Verdict != protocol.VerdictDialogOpened && len(out.Observation.PendingDialogs) > 0:
+					t.Fatalf("%s, %+v", out.Verdict, out.Observation)
+				}
+				storm = out.Transition.DialogStorm != nil
+			}
+			out := a.act(protocol.KindOpen, &protocol.OpenArgs{URL: a.site.URL + "/gone"})
+			if out.URL != a.site.URL+"/gone" {
+				t.Errorf("%+v", out.Observation)
+			}
+			stays(t, a.Browser)
+		})
 	}
 }

@@ -16,7 +16,8 @@
 //     current one), and which is current after it: a window that was adopted, the
 //     opener of one that was closed.
 //   - A page that has used up its action's time and does not answer either: its
-//     renderers are ended, the browser stays.
+//     renderer is ended; browser and other tabs stay. What is known to be silent is
+//     not waited for (silence.go).
 //   - Doomed: a dialog of a removed frame makes the browser a trap (see package
 //     supervisor), but cookies still answer: the environment saves and replaces it.
 //   - Dialogs: Answer, beside Run or as an action, and what the answer led to.

@@ -220,7 +220,7 @@ func (r *run) observe(ctx context.Context, late bool) {
 	}
 	snap := r.b.page.Snapshot()
 	switch {
-	case r.out.Err == nil && r.action.Kind == protocol.KindTabs, r.out.Err == nil && r.action.Kind == protocol.KindDialog && look.Err() != nil:
+	case r.out.Err == nil && (r.action.Kind == protocol.KindTabs || r.action.Kind == protocol.KindDialog):
 		// The list of tabs needs no page; and one that goes on asking answers nothing.
 		r.out.Observation = r.b.observer.LastKnown(r.b.tab, r.action.Observe.Budget())
 		r.titles(ctx)

@@ -15,6 +15,9 @@ const (
 	// lookLimit bounds the look at the page after an action that failed, and the part
 	// of an action's time that is kept for it.
 	lookLimit = 2 * time.Second
+	// askingLimit bounds the look at a page whose dialog was answered: one that goes on
+	// asking never comes to rest.
+	askingLimit = 4 * time.Second
 	// lookPart is that part of a short action's time.
 	lookPart = 4
 	// silencePatience is how long a page that was silent before an action began may
@@ -46,10 +49,13 @@ func acting(ctx context.Context) (context.Context, context.CancelFunc) {
 // looking is the time for the look. After an action that failed, and on a page that
 // goes on asking, it is short.
 func (r *run) looking(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.out.Err == nil && r.action.Kind != protocol.KindDialog {
-		return context.WithCancel(ctx)
+	switch {
+	case r.out.Err != nil:
+		return within(ctx, lookLimit)
+	case r.action.Kind == protocol.KindDialog:
+		return within(ctx, askingLimit)
 	}
-	return within(ctx, lookLimit)
+	return context.WithCancel(ctx)
 }
 
 // within goes on so long when ctx is stopped, but not beyond its deadline.
