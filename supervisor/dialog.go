@@ -133,7 +133,7 @@ func (p *Page) runAnswerLocked(id DialogID, a Answer, by ClosedBy) (<-chan error
 		return nil, err
 	}
 	answered := make(chan error, 1)
-	p.workers.Go(func() { answered <- p.finishAnswer(id, pending) })
+	p.workers.Go(func() { answered <- p.runAnswer(id, pending) })
 	return answered, nil
 }
 
@@ -174,9 +174,9 @@ func (d *Dialog) refusal() error {
 	}
 }
 
-// finishAnswer waits for the reply. The browser's closed event usually comes
+// runAnswer waits for the reply. The browser's closed event usually comes
 // first and has archived the dialog by then.
-func (p *Page) finishAnswer(id DialogID, pending *cdp.Pending) error {
+func (p *Page) runAnswer(id DialogID, pending *cdp.Pending) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	err := pending.Wait(ctx, nil)
