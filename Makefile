@@ -4,8 +4,8 @@ GO      ?= go
 # How many packages are built and tested at once: two browsers' worth of a
 # two-core machine.
 JOBS    ?= 2
-# Of one package; real-browser packages take a minute or two under -race.
-TIMEOUT ?= 10m
+# Of one package: real-browser packages take minutes under -race, more on a slow machine.
+TIMEOUT ?= 25m
 FUZZTIME ?= 15s
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
