@@ -89,10 +89,10 @@ const HTML_NAMESPACE = "http://www.w3.org/1999/xhtml";
 /** An element of HTML with this name; an SVG <a> is none. @type {(el: Element, name: string) => boolean} */
 const isHTML = (el, name) => localName(el) === name && namespaceURI(el) === HTML_NAMESPACE;
 
-/** Resolves at the next frame, or after 100 ms where no frames are drawn. @returns {Promise<void>} */
-const nextFrame = () =>
+/** Resolves at the next frame, or after a while (ms) where no frames are drawn. @type {(wait?: number) => Promise<void>} */
+const nextFrame = (wait = 100) =>
   new Promise((resolve) => {
-    const timer = later(resolve, 100);
+    const timer = later(resolve, wait);
     frameOf(() => {
       clearLater(timer);
       resolve();

@@ -189,7 +189,8 @@ const prepare = async (args) => {
     }
     if (now() - start > args.deadline) return stringify(refuse("moving", called(el) + " does not stop moving"));
     const before = boxOf(verdict.surface);
-    await nextFrame();
+    // What is animated and not drawn, since the machine is busy, is not at rest.
+    await nextFrame(isAnimated(verdict.surface) ? 1000 : 100);
     if (!isConnected(el)) return stringify(refuse("stale", "the element is no longer on the page"));
     rested = sameBox(before, boxOf(verdict.surface)) ? rested + 1 : 0;
   }
