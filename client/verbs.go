@@ -75,6 +75,16 @@ func (o *Owner) ExtractTable(ctx context.Context, args protocol.ExtractArgs, opt
 	return o.Do(ctx, protocol.KindExtractTable, &args, opts...)
 }
 
+// ExtractList reads a list's items.
+func (o *Owner) ExtractList(ctx context.Context, args protocol.ExtractArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindExtractList, &args, opts...)
+}
+
+// ExtractArticle reads the text that the page is about.
+func (o *Owner) ExtractArticle(ctx context.Context, args protocol.ExtractArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindExtractArticle, &args, opts...)
+}
+
 // ExtractLinks reads the links.
 func (o *Owner) ExtractLinks(ctx context.Context, args protocol.ExtractArgs, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindExtractLinks, &args, opts...)

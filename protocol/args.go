@@ -267,32 +267,6 @@ func (a *ScreenshotArgs) Validate() *Error {
 	return nil
 }
 
-// ExtractArgs read records of a region, or of the whole page.
-type ExtractArgs struct {
-	RegionRef     Ref           `json:"region_ref,omitempty"`
-	ObservationID ObservationID `json:"observation_id,omitempty"`
-	// Fields narrow and order the columns.
-	Fields []string `json:"fields,omitempty"`
-	// Limit of rows: default 100, at most 1000.
-	Limit int `json:"limit,omitempty"`
-	// MaxTextChars of one value: default 2000.
-	MaxTextChars int `json:"max_text_chars,omitempty"`
-}
-
-// Validate checks the region and the limits.
-func (a *ExtractArgs) Validate() *Error {
-	if a.Limit < 0 || a.Limit > 1000 {
-		return Errorf(CodeInvalidArgument, "limit %d: want 1-1000", a.Limit)
-	}
-	if a.MaxTextChars < 0 || a.MaxTextChars > 20_000 {
-		return Errorf(CodeInvalidArgument, "max_text_chars %d: want 1-20000", a.MaxTextChars)
-	}
-	t := Target{ElementRef: a.RegionRef}
-	err := t.check(false)
-	a.RegionRef = t.ElementRef
-	return err
-}
-
 // What tabs does.
 const (
 	TabsList   = "list"

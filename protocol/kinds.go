@@ -21,6 +21,8 @@ const (
 	KindScreenshot     Kind = "screenshot"
 	KindExtractTable   Kind = "extract_table"
 	KindExtractLinks   Kind = "extract_links"
+	KindExtractList    Kind = "extract_list"
+	KindExtractArticle Kind = "extract_article"
 	KindTabs           Kind = "tabs"
 	KindCDP            Kind = "cdp"
 	KindEmulate        Kind = "emulate"
@@ -71,6 +73,8 @@ var kinds = map[Kind]KindInfo{
 	KindScreenshot:     {LaneQueue, EffectRead, false, false, func() Args { return &ScreenshotArgs{} }},
 	KindExtractTable:   {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},
 	KindExtractLinks:   {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},
+	KindExtractList:    {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},
+	KindExtractArticle: {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},
 	KindTabs:           {LaneQueue, EffectWrite, false, false, func() Args { return &TabsArgs{} }},
 	KindDialog:         {LaneControl, EffectWrite, true, false, func() Args { return &DialogArgs{} }},
 	// What an operator allowed beyond reading may have effects.

@@ -158,7 +158,9 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{``, `{"region_ref":"@e4","limit":1000,"max_text_chars":20000,"fields":["a"]}`},
 		[]string{`{"limit":1001}`, `{"limit":-1}`, `{"max_text_chars":20001}`, `{"region_ref":"table"}`},
 	},
-	protocol.KindExtractLinks: {[]string{``}, []string{`{"limit":-1}`}},
+	protocol.KindExtractLinks:   {[]string{``}, []string{`{"limit":-1}`}},
+	protocol.KindExtractList:    {[]string{``, `{"index":0}`, `{"index":3,"offset":100}`}, []string{`{"index":-1}`, `{"index":1001}`, `{"offset":-1}`}},
+	protocol.KindExtractArticle: {[]string{``, `{"offset":12000}`}, []string{`{"offset":10000001}`, `{"max_text_chars":-1}`}},
 	protocol.KindCDP: {
 		[]string{`{"method":"Page.getLayoutMetrics"}`, `{"method":"DOM.getDocument","params":{"depth":1},"frame_id":"F1"}`},
 		[]string{``, `{"method":"getLayoutMetrics"}`, `{"method":"Page.*"}`, `{"method":"Page.getFrameTree\n"}`, `{"method":"Page.getFrameTree","params":[1]}`},
@@ -252,7 +254,7 @@ func TestKindTable(t *testing.T) {
 	t.Parallel()
 	reads := map[protocol.Kind]bool{
 		protocol.KindObserve: true, protocol.KindWait: true, protocol.KindScreenshot: true,
-		protocol.KindExtractTable: true, protocol.KindExtractLinks: true,
+		protocol.KindExtractTable: true, protocol.KindExtractLinks: true, protocol.KindExtractList: true, protocol.KindExtractArticle: true,
 		protocol.KindCancel: true, protocol.KindPing: true,
 	}
 	if _, ok := protocol.Kind("fly").Lookup(); ok {

@@ -168,16 +168,6 @@ type LogEntry struct {
 	FrameID  FrameID `json:"frame_id,omitempty"`
 }
 
-// Extraction is a page's records.
-type Extraction struct {
-	Kind      Kind                `json:"kind"`
-	URL       string              `json:"url"`
-	Columns   []string            `json:"columns"`
-	Rows      []map[string]string `json:"rows"`
-	Total     int                 `json:"total"`
-	Truncated bool                `json:"truncated"`
-}
-
 // Screenshot is a picture, inline.
 type Screenshot struct {
 	MediaType string `json:"media_type"`

@@ -39,7 +39,7 @@ type commands struct {
 	Forward        forwardCmd        `cmd:"" group:"agent" help:"Go forward in the history."`
 	Reload         reloadCmd         `cmd:"" group:"agent" help:"Load the page again."`
 	Screenshot     screenshotCmd     `cmd:"" group:"agent" help:"Take a picture of the page."`
-	Extract        extractCmd        `cmd:"" group:"agent" help:"Read a table or the links of the page."`
+	Extract        extractCmd        `cmd:"" group:"agent" help:"Read a table, a list, the links or the article of the page."`
 	Tabs           tabsCmd           `cmd:"" group:"agent" help:"List, open, show or close tabs."`
 	Dialog         dialogCmd         `cmd:"" group:"agent" help:"Answer a dialog of the page, past the queue."`
 	Emulate        emulateCmd        `cmd:"" group:"agent" help:"Pretend another device, language, place or network."`

@@ -53,23 +53,3 @@ func (c *screenshotCmd) Run(a *app) error {
 	a.printf("%s: %s, %d x %d, %d bytes\n", c.Output, taken.MediaType, taken.Width, taken.Height, taken.Bytes)
 	return nil
 }
-
-type extractCmd struct {
-	verb
-	What   string   `arg:"" enum:"table,links" help:"table or links."`
-	Region string   `arg:"" optional:"" help:"Only this part of the page, such as e12 (default for a table: the first one of the page)."`
-	Fields []string `help:"Columns, in this order."`
-	Limit  int      `help:"Rows at most." default:"100"`
-}
-
-// Run reads records.
-func (c *extractCmd) Run(a *app) error {
-	kind := protocol.KindExtractTable
-	if c.What == "links" {
-		kind = protocol.KindExtractLinks
-	}
-	return c.run(a, kind, func(s *session) protocol.Args {
-		t := s.target(c.Region)
-		return &protocol.ExtractArgs{RegionRef: t.ElementRef, ObservationID: t.ObservationID, Fields: c.Fields, Limit: c.Limit}
-	})
-}

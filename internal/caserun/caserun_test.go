@@ -30,7 +30,6 @@ var waiting = map[string]string{
 	"011-undisplayed-file-input": "there is no action upload",
 	"092-attachment-link":        "downloads are refused and recorded, not kept",
 	"106-upload-inside-frame":    "there is no action upload",
-	"128-list-and-dl":            "there is no action extract_list",
 	"144-indexeddb-value-types":  "IndexedDB is not captured",
 }
 

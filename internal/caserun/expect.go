@@ -191,7 +191,7 @@ func (r *run) expectSeen(e Expect) {
 	case "table":
 		r.expectTable(e)
 	case "list":
-		r.problem("list %s: there is no extraction of lists", e.Items)
+		r.expectList(e)
 	default:
 		r.t.Errorf("expectation %q is unknown", e.Kind)
 	}
@@ -274,4 +274,44 @@ func (r *run) expectTable(e Expect) {
 			r.problem("row %d (-want +got):\n%s", y, diff)
 		}
 	}
+}
+
+// expectList compares items, where those of a nested list stand in an array after
+// the item that holds them.
+func (r *run) expectList(e Expect) {
+	var items []any
+	if err := json.Unmarshal(e.Items, &items); err != nil {
+		r.t.Fatal(err)
+	}
+	var want []string
+	var add func(items []any, level int)
+	add = func(items []any, level int) {
+		for _, item := range items {
+			if inner, ok := item.([]any); ok {
+				add(inner, level+1)
+				continue
+			}
+			want = append(want, fmt.Sprintf("%d %v", level, item))
+		}
+	}
+	add(items, 1)
+	got := r.extracted[e.Extract]
+	if got == nil {
+		r.problem("list %s was not extracted", e.Extract)
+		return
+	}
+	var have []string
+	for _, row := range got.Rows {
+		have = append(have, orElse(row["level"], "1")+" "+row["text"])
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		r.problem("list %s (-want +got):\n%s", e.Extract, diff)
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }

@@ -56,6 +56,7 @@ type Step struct {
 	DY      float64  `json:"dy"`
 	Accept  bool     `json:"accept"`
 	Text    *string  `json:"text"`
+	Index   *int     `json:"index"`
 	For     struct {
 		MS       int64   `json:"ms"`
 		Text     string  `json:"text"`

@@ -164,7 +164,7 @@ func (r *run) step(ctx context.Context, s Step) {
 	case "observe", "extract_text":
 		r.until(ctx, func() bool { r.seen[s.As] = r.observe(ctx); return r.hasCome(s.As) })
 	case "extract_table", "extract_list":
-		out := r.do(ctx, protocol.Kind(s.Do), map[string]any{})
+		out := r.do(ctx, protocol.Kind(s.Do), map[string]any{"index": s.Index})
 		r.extracted[s.As] = out.Extraction
 	case "wait":
 		r.wait(ctx, s)

@@ -1,11 +1,9 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/browserfleet/browserfleet/observation"
@@ -16,43 +14,36 @@ import (
 const (
 	defaultLimit = 100
 	defaultChars = 2000
+	// defaultArticle is enough for most articles in one answer.
+	defaultArticle = 12_000
 	// maxColumns is more than a page that means well has.
 	maxColumns = 2000
 	// extractLimit is how long reading may take.
 	extractLimit = 15 * time.Second
 )
 
-// indexColumn numbers the rows.
-const indexColumn = "index"
-
 var functions = map[protocol.Kind]string{
-	protocol.KindExtractTable: "extractTable",
-	protocol.KindExtractLinks: "extractLinks",
+	protocol.KindExtractTable:   "extractTable",
+	protocol.KindExtractLinks:   "extractLinks",
+	protocol.KindExtractList:    "extractList",
+	protocol.KindExtractArticle: "extractArticle",
 }
 
-// records is the answer of the page's script.
-type records struct {
-	Refused string     `json:"error"`
-	Message string     `json:"message"`
-	URL     string     `json:"url"`
-	Columns []string   `json:"columns"`
-	Total   int        `json:"total"`
-	Rows    [][]string `json:"rows"`
-}
-
-// Read extracts what kind says from the region that args name.
-func Read(ctx context.Context, page observation.Page, observer *observation.Observer, kind protocol.Kind, args protocol.ExtractArgs) (*protocol.Extraction, *protocol.Error) {
+// Read extracts what kind says from the region that args name. An article passes
+// through hide before it is cut: an agent that chooses the cuts must not be able to
+// read a secret in pieces too small to be known for what they are.
+func Read(ctx context.Context, page observation.Page, observer *observation.Observer, kind protocol.Kind, args protocol.ExtractArgs, hide func(string) string) (*protocol.Extraction, *protocol.Error) {
 	function, ok := functions[kind]
 	if !ok {
 		return nil, protocol.Errorf(protocol.CodeUnknownAction, "%s extracts nothing", kind)
 	}
-	ask := struct {
-		Doc   string `json:"doc"`
-		ID    int64  `json:"id"`
-		Print string `json:"print"`
-		Limit int    `json:"limit"`
-		Chars int    `json:"chars"`
-	}{Limit: orDefault(args.Limit, defaultLimit), Chars: orDefault(args.MaxTextChars, defaultChars)}
+	ask := question{Index: -1, Offset: args.Offset, Limit: cmp.Or(args.Limit, defaultLimit), Chars: cmp.Or(args.MaxTextChars, defaultChars)}
+	if kind == protocol.KindExtractArticle {
+		ask.Limit, ask.Chars = 1, cmp.Or(args.MaxTextChars, defaultArticle)
+	}
+	if args.Index != nil {
+		ask.Index = *args.Index
+	}
 	view := page
 	if args.RegionRef != "" {
 		t, refused := observer.Resolve(args.RegionRef, args.ObservationID)
@@ -71,17 +62,13 @@ func Read(ctx context.Context, page observation.Page, observer *observation.Obse
 	if refused := r.refusal(args); refused != nil {
 		return nil, refused
 	}
-	if r.Total < len(r.Rows) || len(r.Rows) > ask.Limit || len(r.Columns) > maxColumns {
+	if !r.bounded(kind, ask) {
 		return nil, protocol.Errorf(protocol.CodeActionFailed, "the page's answer is out of bounds").WithDispatched(protocol.DispatchedNo)
 	}
-	return r.build(kind, args.Fields, ask.Chars)
-}
-
-func orDefault(n, d int) int {
-	if n == 0 {
-		return d
+	if kind == protocol.KindExtractArticle {
+		r.cutText(ask, hide)
 	}
-	return n
+	return r.build(kind, args.Fields, ask)
 }
 
 func (r *records) refusal(args protocol.ExtractArgs) *protocol.Error {
@@ -95,41 +82,6 @@ func (r *records) refusal(args protocol.ExtractArgs) *protocol.Error {
 		return protocol.Errorf(protocol.CodeRefChanged, "%s: %s", args.RegionRef, message)
 	}
 	return protocol.Errorf(protocol.CodeNotFound, "%s", message)
-}
-
-// build makes rows of the columns that are asked for.
-func (r *records) build(kind protocol.Kind, fields []string, chars int) (*protocol.Extraction, *protocol.Error) {
-	offered := append([]string{indexColumn}, r.Columns...)
-	columns := offered
-	if len(fields) > 0 {
-		columns = fields
-	}
-	for _, name := range columns {
-		if !slices.Contains(offered, name) {
-			return nil, protocol.Errorf(protocol.CodeInvalidArgument, "fields: no column %q; there are %s",
-				observation.Cut(name, 60), observation.Cut(strings.Join(offered, ", "), 1000))
-		}
-	}
-	out := &protocol.Extraction{
-		Kind: kind, URL: observation.Cut(r.URL, 8192), Columns: columns, Total: r.Total,
-		Truncated: r.Total > len(r.Rows), Rows: make([]map[string]string, 0, len(r.Rows)),
-	}
-	for i, values := range r.Rows {
-		row := make(map[string]string, len(columns))
-		for _, name := range columns {
-			at := slices.Index(r.Columns, name)
-			switch {
-			case at >= 0 && at < len(values):
-				row[name] = observation.Cut(values[at], max(chars, 8192))
-			case at < 0 && name == indexColumn:
-				row[name] = strconv.Itoa(i)
-			default:
-				row[name] = ""
-			}
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out, nil
 }
 
 func failed(err error) *protocol.Error {

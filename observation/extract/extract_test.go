@@ -16,6 +16,9 @@ import (
 
 func TestMain(m *testing.M) { pagetest.Main(m) }
 
+// shown hides nothing.
+func shown(s string) string { return s }
+
 // load shows a page and returns the ref of each listed name.
 func load(t *testing.T, html string) (context.Context, *pagetest.Page, *observation.Observer, map[string]protocol.Ref) {
 	t.Helper()
@@ -42,6 +45,8 @@ const tables = `<table><caption>First</caption><thead><tr><th>Name<th>Size</tr><
 
 func TestTable(t *testing.T) {
 	t.Parallel()
+	third := 2
+	foundTables := []protocol.ExtractionChoice{{Index: 0, Name: "First", Rows: 4}, {Index: 1, Rows: 1}, {Index: 2, Rows: 2}, {Index: 3, Rows: 2}}
 	ctx, page, observer, refs := load(t, tables)
 	for _, tc := range []struct {
 		name string
@@ -49,7 +54,7 @@ func TestTable(t *testing.T) {
 		want protocol.Extraction
 	}{
 		{"row headers are values", protocol.ExtractArgs{}, protocol.Extraction{
-			Columns: []string{"index", "Name", "Size"}, Total: 3,
+			Name: "First", RowHeaders: []string{"Name"}, Found: foundTables, Columns: []string{"index", "Name", "Size"}, Total: 3,
 			Rows: []map[string]string{
 				{"index": "0", "Name": "a.pdf", "Size": "1 MB"},
 				{"index": "1", "Name": "b.pdf", "Size": "nested"},
@@ -57,10 +62,15 @@ func TestTable(t *testing.T) {
 			},
 		}},
 		{"fields and limit", protocol.ExtractArgs{Fields: []string{"Size"}, Limit: 1}, protocol.Extraction{
-			Columns: []string{"Size"}, Total: 3, Truncated: true, Rows: []map[string]string{{"Size": "1 MB"}},
+			Name: "First", Found: foundTables, Columns: []string{"Size"}, Total: 3, Truncated: true, NextOffset: 1, Rows: []map[string]string{{"Size": "1 MB"}},
 		}},
-		{"values are cut", protocol.ExtractArgs{Fields: []string{"Name"}, Limit: 1, MaxTextChars: 2}, protocol.Extraction{
-			Columns: []string{"Name"}, Total: 3, Truncated: true, Rows: []map[string]string{{"Name": "a."}},
+		{"values are cut", protocol.ExtractArgs{Fields: []string{"Name"}, Offset: 1, Limit: 2, MaxTextChars: 2}, protocol.Extraction{
+			Name: "First", RowHeaders: []string{"Name"}, Found: foundTables, Columns: []string{"Name"}, Offset: 1, Total: 3,
+			Rows: []map[string]string{{"Name": "b."}, {"Name": "c."}}, Cut: []protocol.CutValue{{Row: 0, Column: "Name"}, {Row: 1, Column: "Name"}},
+		}},
+		{"another table, by its index", protocol.ExtractArgs{Index: &third}, protocol.Extraction{
+			Index: 2, Found: foundTables, Columns: []string{"index", "column_1", "column_2"}, Total: 2,
+			Rows: []map[string]string{{"index": "0", "column_1": "x", "column_2": "y"}, {"index": "1", "column_1": "1", "column_2": "Inside"}},
 		}},
 		{"the table around a region", protocol.ExtractArgs{RegionRef: refs["Inside"]}, protocol.Extraction{
 			Columns: []string{"index", "column_1", "column_2"}, Total: 2,
@@ -70,7 +80,7 @@ func TestTable(t *testing.T) {
 			Columns: []string{"index", "K", "K_2"}, Total: 1, Rows: []map[string]string{{"index": "0", "K": "k1", "K_2": "Aria"}},
 		}},
 	} {
-		got, err := extract.Read(ctx, page, observer, protocol.KindExtractTable, tc.args)
+		got, err := extract.Read(ctx, page, observer, protocol.KindExtractTable, tc.args, shown)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
@@ -84,7 +94,7 @@ func TestTable(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	ctx, page, observer, refs := load(t, `<a href=/top title="To the top">Top</a><ul><li><button>Pick</button><li><a href="rel?q=1">Rel</a><li><a href="#f"><img alt=Pic></a></ul><a>none</a>`)
-	got, err := extract.Read(ctx, page, observer, protocol.KindExtractLinks, protocol.ExtractArgs{})
+	got, err := extract.Read(ctx, page, observer, protocol.KindExtractLinks, protocol.ExtractArgs{}, shown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +107,7 @@ func TestLinks(t *testing.T) {
 	if diff := cmp.Diff(want, got.Rows); diff != "" {
 		t.Errorf("links (-want +got):\n%s", diff)
 	}
-	got, err = extract.Read(ctx, page, observer, protocol.KindExtractLinks, protocol.ExtractArgs{RegionRef: refs["Pick"], Limit: 1})
+	got, err = extract.Read(ctx, page, observer, protocol.KindExtractLinks, protocol.ExtractArgs{RegionRef: refs["Pick"], Limit: 1}, shown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +127,15 @@ func TestRefusals(t *testing.T) {
 	}{
 		{protocol.KindExtractTable, protocol.ExtractArgs{}, protocol.CodeNotFound, "no table"},
 		{protocol.KindExtractTable, protocol.ExtractArgs{RegionRef: refs["Alone"]}, protocol.CodeNotFound, "Alone"},
+		{protocol.KindExtractList, protocol.ExtractArgs{}, protocol.CodeNotFound, "no list"},
+		{protocol.KindExtractList, protocol.ExtractArgs{RegionRef: refs["Alone"]}, protocol.CodeNotFound, "Alone"},
+		{protocol.KindExtractArticle, protocol.ExtractArgs{Fields: []string{"index"}}, protocol.CodeInvalidArgument, "title, byline, published, text"},
 		{protocol.KindExtractLinks, protocol.ExtractArgs{RegionRef: "e99"}, protocol.CodeStaleRef, "e99"},
 		{protocol.KindExtractLinks, protocol.ExtractArgs{RegionRef: refs["Alone"], ObservationID: "o-9-1"}, protocol.CodeStaleRef, ""},
 		{protocol.KindExtractLinks, protocol.ExtractArgs{Fields: []string{"price"}}, protocol.CodeInvalidArgument, "index, text, url, title"},
 		{protocol.KindClick, protocol.ExtractArgs{}, protocol.CodeUnknownAction, ""},
 	} {
-		_, err := extract.Read(ctx, page, observer, tc.kind, tc.args)
+		_, err := extract.Read(ctx, page, observer, tc.kind, tc.args, shown)
 		if err == nil || err.Code != tc.code || !strings.Contains(err.Message, tc.says) || err.Dispatched != protocol.DispatchedNo {
 			t.Errorf("%s %+v: %v, want %s about %q", tc.kind, tc.args, err, tc.code, tc.says)
 		}

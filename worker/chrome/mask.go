@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserfleet/browserfleet/internal/natsx"
+	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/browserfleet/browserfleet/worker/environment"
 )
 
@@ -55,7 +56,18 @@ func (m *masker) outcome(out *environment.Outcome) *environment.Outcome {
 	if o := c.Observation; o != nil && o.TextTruncated {
 		o.Text = m.cutTail(o.Text, 1)
 	}
+	if c.Extraction != nil {
+		m.cuts(c.Extraction)
+	}
 	return c
+}
+
+// cuts hides what the cuts of an extraction left of secrets: where to cut is the
+// agent's choice.
+func (m *masker) cuts(x *protocol.Extraction) {
+	for _, at := range x.Cut {
+		x.Rows[at.Row][at.Column] = m.cutTail(x.Rows[at.Row][at.Column], 1)
+	}
 }
 
 func (m *masker) text(s string) string { return m.cutTail(m.hide.Replace(s), tail) }

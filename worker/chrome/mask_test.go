@@ -117,3 +117,17 @@ func fillSecret(t *testing.T, b *bench, browser *Browser) {
 		Target: ref(t, out.Observation, "textbox", "Password"), CredentialRef: "shop",
 	}))
 }
+
+// TestACutValueShowsNoBeginningOfASecret: an extraction's cuts are the agent's choice.
+func TestACutValueShowsNoBeginningOfASecret(t *testing.T) {
+	t.Parallel()
+	m := newMasker([]natsx.Secret{"pass@word"})
+	for n := 1; n < len("pass@word"); n++ {
+		out := m.outcome(&environment.Outcome{Extraction: &protocol.Extraction{
+			Rows: []map[string]string{{"text": "x pass@word"[:2+n]}}, Cut: []protocol.CutValue{{Row: 0, Column: "text"}},
+		}})
+		if got := out.Extraction.Rows[0]["text"]; got != "x "+masked {
+			t.Errorf("%d characters: %q", n, got)
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (r *run) perform(ctx context.Context) {
 		r.out.Err = r.read(func() (failed *protocol.Error) {
 			ctx, done := r.b.startAnswering(ctx)
 			defer done()
-			r.out.Extraction, failed = extract.Read(ctx, r.b.tab, r.b.observer, r.action.Kind, *args)
+			r.out.Extraction, failed = extract.Read(ctx, r.b.tab, r.b.observer, r.action.Kind, *args, r.b.masker.hide.Replace)
 			return failed
 		})
 	case *protocol.OpenArgs:
@@ -196,8 +196,8 @@ func (r *run) judgeChange() {
 // wantsObservation: pictures and records are answers by themselves, and an
 // action that never began leaves the page as the agent knows it.
 func (r *run) wantsObservation() bool {
-	switch r.action.Kind {
-	case protocol.KindScreenshot, protocol.KindExtractTable, protocol.KindExtractLinks, protocol.KindCDP:
+	switch r.action.Args.(type) {
+	case *protocol.ScreenshotArgs, *protocol.ExtractArgs, *protocol.CDPArgs:
 		return false
 	}
 	return r.out.Err == nil || r.out.Err.Dispatched != protocol.DispatchedNo || !r.out.Err.RefsHold

@@ -142,7 +142,7 @@ func (b *Browser) do(ctx context.Context, a *protocol.Action) *environment.Outco
 		out.Verdict = protocol.VerdictDOMChanged
 	case protocol.KindScreenshot:
 		out.Screenshot = &protocol.Screenshot{MediaType: "image/png", Width: 1, Height: 1, Bytes: len(pixel), Data: pixel}
-	case protocol.KindExtractTable, protocol.KindExtractLinks:
+	case protocol.KindExtractTable, protocol.KindExtractLinks, protocol.KindExtractList, protocol.KindExtractArticle:
 		out.Extraction = &protocol.Extraction{Kind: a.Kind, URL: b.url, Columns: []string{"n"}, Rows: []map[string]string{{"n": "1"}}, Total: 1}
 	}
 	if a.Info.Effect == protocol.EffectWrite {

@@ -74,7 +74,7 @@ const scrollToPoint = (el, x, y, middle) => {
     const [left, top] = pointHere(el, x, y);
     const inside = left > area.left && left < area.right && top > area.top && top < area.bottom;
     if (inside && !middle) continue;
-    scrollBy(n, { left: left - area.left - area.width / 2, top: top - area.top - area.height / 2, behavior: "instant" });
+    scrollElementBy(n, { left: left - area.left - area.width / 2, top: top - area.top - area.height / 2, behavior: "instant" });
   }
 };
 

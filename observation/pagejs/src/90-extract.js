@@ -1,103 +1,26 @@
-// Extraction: tables and links as records.
+// Extraction: a page's records, as rows of named strings. This file has what all
+// kinds share, and links.
 
-/** @typedef {{doc: string, id: number, print: string, limit: number, chars: number}} ExtractArgs */
+/**
+ * @typedef {object} ExtractArgs
+ * @property {string} doc
+ * @property {number} id of the region, 0 for the whole page
+ * @property {string} print
+ * @property {number} index which table or list of the region, -1 for the one that is meant
+ * @property {number} offset how many rows (of an article: characters) to leave out
+ * @property {number} limit how many rows to return, at most
+ * @property {number} chars of one value
+ */
 
 const MAX_HEADER = 120;
-/** A span is bounded as HTML bounds it, and a table's cells as a whole. */
-const MAX_SPAN = 1000;
-const MAX_CELLS = 200000;
+/** Tables and lists that an answer names besides its own. */
+const MAX_FOUND = 20;
 
-/** The text of a cell: as the user sees it, in one line. @type {(el: Element, limit: number) => string} */
-const cellText = (el, limit) => cut(collapse(el instanceof HTMLElement && isVisible(el) ? innerTextOf(el) : textContent(el)), limit);
+/** The text of an element as the user sees it, in one line. @type {(el: Element) => string} */
+const lineOf = (el) => collapse(el instanceof HTMLElement && isVisible(el) ? innerTextOf(el) : textContent(el));
 
 /** @type {(root: Element | null, selector: string) => Element | null} */
 const within = (root, selector) => (root ? (matches(root, selector) ? root : queryOne(root, selector)) : null);
-
-/** The table that a region means. @type {(region: Element | null) => Element | null} */
-const tableOf = (region) => {
-  if (!region) return documentQueryAll(document, "table,[role=table],[role=grid]")[0] || null;
-  return within(region, "table,[role=table],[role=grid]") || closest(region, "table,[role=table],[role=grid]");
-};
-
-/** The rows that are the table's own, not of one inside of it. @type {(table: Element) => Element[]} */
-const rowsOf = (table) =>
-  Array.from(queryAll(table, "tr,[role=row]"), (r) => /** @type {Element} */ (r)).filter((r) => closest(parentNode(r), "table,[role=table],[role=grid]") === table);
-
-/** @type {(row: Element) => Element[]} */
-const cellsOf = (row) => {
-  const own = [];
-  for (let c = firstElementChild(row); c; c = nextElementSibling(c)) {
-    const role = explicitRole(c);
-    if (["td", "th"].includes(localName(c)) || ["cell", "gridcell", "columnheader", "rowheader"].includes(role)) own.push(c);
-  }
-  return own;
-};
-
-/** @type {(cell: Element) => boolean} */
-const isHeader = (cell) => isHTML(cell, "th") || ["columnheader", "rowheader"].includes(explicitRole(cell));
-
-/** @type {(cell: Element, name: string, rest: number) => number} */
-const spanOf = (cell, name, rest) => {
-  const declared = attributeOf(cell, name) || attributeOf(cell, "aria-" + name);
-  if (declared === null) return 1;
-  const n = parseInt(declared, 10);
-  if (n === 0 && name === "rowspan") return rest; // to the end of the group
-  return n >= 1 ? Math.min(n, MAX_SPAN) : 1;
-};
-
-/**
- * The grid: each cell in every position that it spans. A span that reaches past
- * the last column which any row begins a cell in is cut there.
- * @type {(rows: Element[]) => (Element | undefined)[][]}
- */
-const gridOf = (rows) => {
-  /** @type {(Element | undefined)[][]} */
-  const grid = rows.map(() => []);
-  let width = 0;
-  let cells = 0;
-  rows.forEach((row, y) => {
-    let x = 0;
-    for (const cell of cellsOf(row)) {
-      while (grid[y][x]) x++;
-      const across = spanOf(cell, "colspan", 1);
-      const down = Math.min(spanOf(cell, "rowspan", rows.length - y), rows.length - y);
-      for (let dy = 0; dy < down && cells < MAX_CELLS; dy++) {
-        if (dy > 0 && parentNode(rows[y + dy]) !== parentNode(row)) break; // spans end with their group
-        for (let dx = 0; dx < across && cells < MAX_CELLS; dx++, cells++) if (!grid[y + dy][x + dx]) grid[y + dy][x + dx] = cell;
-      }
-      width = Math.max(width, x + 1);
-      x += across;
-    }
-  });
-  return grid.map((r) => r.slice(0, width));
-};
-
-/** How many rows from the top are headers: those of thead, or of header cells only. @type {(rows: Element[]) => number} */
-const headerRows = (rows) => {
-  let n = 0;
-  while (n < rows.length && (closest(rows[n], "thead") || (cellsOf(rows[n]).length > 0 && cellsOf(rows[n]).every(isHeader)))) n++;
-  return n;
-};
-
-/** Column names: the last header row names, those above tell equal names apart. @type {(grid: (Element | undefined)[][], headers: number) => string[]} */
-const columnNames = (grid, headers) => {
-  const width = Math.max(0, ...grid.map((r) => r.length));
-  /** @type {string[]} */
-  const names = [];
-  for (let x = 0; x < width; x++) {
-    /** @type {string[]} */
-    const parts = [];
-    for (let y = 0; y < headers; y++) {
-      const cell = grid[y][x];
-      const text = cell ? cellText(cell, MAX_HEADER) : "";
-      if (text && parts[parts.length - 1] !== text) parts.push(text);
-    }
-    let name = cut(parts.join(" / "), MAX_HEADER) || "column_" + (x + 1);
-    for (let n = 2; names.includes(name); n++) name = cut(parts.join(" / ") || "column", MAX_HEADER) + "_" + n;
-    names.push(name);
-  }
-  return names;
-};
 
 /** The element of the region, unless it is another thing now. @type {(args: ExtractArgs) => Element | null | Verdict} */
 const regionOf = (args) => {
@@ -108,21 +31,45 @@ const regionOf = (args) => {
   return current.print === args.print ? el : refuse("changed", "it is now " + current.now);
 };
 
-/** @type {(args: ExtractArgs) => string} */
-const extractTable = (args) => {
-  const region = regionOf(args);
-  if (region && !(region instanceof Element)) return stringify(region);
-  const table = tableOf(region);
-  if (!table) return stringify(refuse("no_table", region ? "there is no table at " + called(region) : "the page has no table"));
-  const rows = rowsOf(table).filter((r) => cellsOf(r).length > 0);
-  const headers = headerRows(rows);
-  const grid = gridOf(rows);
-  const columns = columnNames(grid, headers);
-  const body = grid.slice(headers);
-  return stringify({
-    doc: documentToken, url: location.href.slice(0, MAX_HREF * 4), columns, total: body.length,
-    rows: body.slice(0, args.limit).map((r) => columns.map((_, x) => (r[x] ? cellText(/** @type {Element} */ (r[x]), args.chars) : ""))),
-  });
+/** What a table or list is called: by itself, or by the heading that it stands under. @type {(el: Element) => string} */
+const headingOf = (el) => {
+  const name = nameOf(el, "table");
+  if (name) return cut(name, MAX_LABEL);
+  let n = /** @type {Element | null} */ (el);
+  for (let up = 0; n && up < 4; up++, n = flatParent(n)) {
+    let before = previousElementSibling(n);
+    for (let tries = 0; before && tries < 3; tries++, before = previousElementSibling(before)) {
+      if (matches(before, "table,ul,ol,dl")) break; // a heading before that is its own
+      const heading = within(before, "h1,h2,h3,h4,h5,h6,[role=heading]");
+      if (heading) return roughText(heading, MAX_LABEL);
+    }
+  }
+  return "";
+};
+
+/**
+ * The answer: a part of the rows, each value cut and marked if it was.
+ * @type {(args: ExtractArgs, columns: string[], rows: string[][], total: number, more?: object) => string}
+ */
+const answerRows = (args, columns, rows, total, more) => {
+  /** @type {number[][]} */
+  const marks = [];
+  const shown = rows.map((row, y) =>
+    row.map((value, x) => {
+      const short = cut(value, args.chars);
+      if (short.length < value.length && marks.length < 100) marks.push([y, x]);
+      return short;
+    }),
+  );
+  return stringify({ doc: documentToken, url: location.href.slice(0, MAX_HREF * 4), columns, rows: shown, cut: marks, total, ...more });
+};
+
+/** Which of several is meant, with the names of all. @type {(args: ExtractArgs, all: Element[], meant: number, rows: (el: Element) => number) => {chosen: number, more: object}} */
+const chooseOne = (args, all, meant, rows) => {
+  const chosen = args.index >= 0 ? args.index : meant;
+  const el = all[chosen];
+  const found = all.length > 1 ? all.slice(0, MAX_FOUND).map((one, index) => ({ index, name: headingOf(one), rows: rows(one) })) : undefined;
+  return { chosen, more: { index: chosen, name: el ? headingOf(el) : "", found } };
 };
 
 /** The links that a region means: its own, else those of the list around it. @type {(region: Element | null) => Element | null} */
@@ -146,11 +93,8 @@ const extractLinks = (args) => {
       return false;
     });
   }
-  return stringify({
-    doc: documentToken, url: location.href.slice(0, MAX_HREF * 4), columns: ["text", "url", "title"], total: links.length,
-    rows: links.slice(0, args.limit).map((a) => [
-      cut(collapse(textContent(a).slice(0, args.chars * 4)), args.chars) || cut(nameOf(a, "link"), args.chars), hrefOf(a),
-      cut(collapse((attributeOf(a, "title") || "").slice(0, 1000)), 200),
-    ]),
-  });
+  const rows = links.slice(args.offset, args.offset + args.limit).map((a) => [
+    collapse(textContent(a)) || nameOf(a, "link"), hrefOf(a), cut(collapse((attributeOf(a, "title") || "").slice(0, 1000)), 200),
+  ]);
+  return answerRows(args, ["text", "url", "title"], rows, links.length);
 };

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -65,8 +66,15 @@ func Restored(w io.Writer, r *protocol.Restored) {
 	}
 }
 
-// Extraction writes records as a table.
+// Extraction writes records as a table, and an article as its text.
 func Extraction(w io.Writer, x *protocol.Extraction) {
+	if x.Kind == protocol.KindExtractArticle {
+		article(w, x)
+		return
+	}
+	if x.Name != "" {
+		fmt.Fprintln(w, Line(x.Name, maxName))
+	}
 	widths := make([]int, len(x.Columns))
 	rows := [][]string{x.Columns}
 	for _, r := range x.Rows {
@@ -89,8 +97,29 @@ func Extraction(w io.Writer, x *protocol.Extraction) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
-	if x.Truncated || x.Total > len(x.Rows) {
-		fmt.Fprintf(w, "(%d of %d rows; --limit shows more)\n", len(x.Rows), x.Total)
+	if len(x.Cut) > 0 {
+		fmt.Fprintf(w, "(%d values are longer; --chars shows more)\n", len(x.Cut))
+	}
+	if x.NextOffset > 0 {
+		fmt.Fprintf(w, "(%d of %d rows; --offset %d goes on)\n", len(x.Rows), x.Total, x.NextOffset)
+	}
+	for _, f := range x.Found {
+		if f.Index != x.Index {
+			fmt.Fprintf(w, "(--index %d: %s, %d rows)\n", f.Index, Line(cmp.Or(f.Name, "without a name"), maxName), f.Rows)
+		}
+	}
+}
+
+func article(w io.Writer, x *protocol.Extraction) {
+	for _, row := range x.Rows {
+		for _, c := range x.Columns {
+			if row[c] != "" {
+				fmt.Fprintln(w, Text(row[c]))
+			}
+		}
+	}
+	if x.NextOffset > 0 {
+		fmt.Fprintf(w, "(%d of %d characters; --offset %d goes on)\n", x.NextOffset-x.Offset, x.Total, x.NextOffset)
 	}
 }
 

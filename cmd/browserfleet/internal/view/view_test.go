@@ -154,10 +154,13 @@ func TestExtractionIsATable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	Extraction(&b, &protocol.Extraction{
-		Columns: []string{"Order", "Total"}, Total: 3,
-		Rows: []map[string]string{{"Order": "NL-1", "Total": "$1\n.00"}, {"Order": "NL-20416"}},
+		Columns: []string{"Order", "Total"}, Total: 3, NextOffset: 2, Name: "Orders",
+		Cut:   []protocol.CutValue{{Row: 0, Column: "Total"}},
+		Found: []protocol.ExtractionChoice{{Index: 0, Name: "Orders", Rows: 3}, {Index: 1, Rows: 9}},
+		Rows:  []map[string]string{{"Order": "NL-1", "Total": "$1\n.00"}, {"Order": "NL-20416"}},
 	})
-	want := "Order     Total\nNL-1      $1 .00\nNL-20416\n(2 of 3 rows; --limit shows more)\n"
+	want := "Orders\nOrder     Total\nNL-1      $1 .00\nNL-20416\n(1 values are longer; --chars shows more)\n" +
+		"(2 of 3 rows; --offset 2 goes on)\n(--index 1: without a name, 9 rows)\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
