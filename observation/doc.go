@@ -46,6 +46,19 @@
 // An observation id is "o-GENERATION-N". It is optional in requests; one of
 // another generation is refused.
 //
+// # Slices
+//
+// What a look reads beyond its budgets is kept until the next one: 60,000 characters,
+// four times the elements. Next shows it slice by slice, with the same id and refs,
+// and never asks the page. A token "c-GENERATION-N" holds for one slice.
+//
+//	observed ---- cut: continuation ---- Next ----> slice, new token
+//	   |                                    +-----> last slice: none; what the page
+//	   |                                            has beyond it is counted
+//	   +- whole: no continuation
+//	any ---- newer observation, token used ----> continuation_superseded
+//	last slice shown ----> continuation_exhausted; new generation ----> generation_changed
+//
 // # Trust
 //
 // Text, names, values and labels are the page's: untrusted. Their sizes are

@@ -18,6 +18,9 @@ const (
 	framesShare = 3 // a third
 	// maxUnread is how many frames that were not read are named.
 	maxUnread = 20
+	// maxFrameText is how much text of each is read, in code points: what one answer
+	// may show.
+	maxFrameText = protocol.MaxTextChars
 	// maxFrameURL is what is told of the URL of each, in code points.
 	maxFrameURL = 512
 	// maxStarts is how often the reading starts over when the page's document is
@@ -49,7 +52,10 @@ func (o *Observer) read(ctx context.Context, page Page, budget protocol.ObserveB
 }
 
 func (o *Observer) readOnce(ctx context.Context, page Page, s State, budget protocol.ObserveBudget) (*pass, []protocol.UnreadFrame, error) {
-	args := passArgs{Elements: budget.Elements * oversample, MaxTier: maxTier, Text: budget.TextChars}
+	args := passArgs{Elements: budget.Elements * oversample, MaxTier: maxTier}
+	if budget.TextChars > 0 {
+		args.Text = protocol.MaxRetainedChars
+	}
 	var frames []*framePass
 	if len(s.Children) > 0 && s.blocked() == nil {
 		preparing, cancel := framesContext(ctx)
@@ -60,7 +66,7 @@ func (o *Observer) readOnce(ctx context.Context, page Page, s State, budget prot
 	main := Begin(page, "observe", args)
 	for _, f := range frames {
 		if f.err == nil {
-			f.args = passArgs{Elements: budget.Elements, MaxTier: maxTier, Text: budget.TextChars, Owners: ownersIn(f.frame.ID, frames)}
+			f.args = passArgs{Elements: budget.Elements, MaxTier: maxTier, Text: min(args.Text, maxFrameText), Owners: ownersIn(f.frame.ID, frames)}
 			f.call = Begin(Within(page, f.frame.ID), "observe", f.args)
 		}
 	}
@@ -200,7 +206,7 @@ func (o *Observer) merge(p *pass, frames []*framePass, budget protocol.ObserveBu
 		places[f.frame.ID] = here
 		f.pass.locate(f.frame.ID, here.path)
 		f.pass.seenThrough(here)
-		p.add(&f.pass, budget.TextChars)
+		p.add(&f.pass, protocol.MaxRetainedChars)
 	}
 	return unread
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/browserfleet/browserfleet/protocol"
@@ -33,12 +32,19 @@ type Observer struct {
 	last       *protocol.Observation
 	told       map[protocol.DialogID]bool // recent dialogs that were shown
 	owners     map[protocol.FrameID]owner
+	reading    *reading // of the newest observation
+	tokens     int      // of continuations
+	hide       func(text string, cut bool) string
 }
 
 // New begins a generation: no ref of an earlier one means anything any more.
 func New(generation protocol.Generation) *Observer {
 	return &Observer{generation: generation, refs: newRefs(), told: map[protocol.DialogID]bool{}, owners: map[protocol.FrameID]owner{}}
 }
+
+// Hide sets what takes secrets out of the text of pages before it is cut into
+// slices: a cut could fall into one. cut says that the text goes on in the page.
+func (o *Observer) Hide(hide func(text string, cut bool) string) { o.hide = hide }
 
 // Generation is the one that refs and observation ids belong to.
 func (o *Observer) Generation() protocol.Generation { return o.generation }
@@ -63,43 +69,24 @@ func (o *Observer) Observe(ctx context.Context, page Page, budget protocol.Obser
 	return o.build(page.State(), p, unread, budget), nil
 }
 
-// build makes the observation that the agent is shown.
+// build makes the observation that the agent is shown. A page that fits the budget
+// is shown whole; only of a larger one the mode leaves out the higher tiers.
 func (o *Observer) build(s State, p *pass, unread []protocol.UnreadFrame, budget protocol.ObserveBudget) *protocol.Observation {
-	shown := choose(p, budget)
 	obs := o.next(s, budget)
 	obs.URL, obs.Title = p.URL, p.Title
-	obs.Text, obs.TotalTextChars = p.Text, p.TotalText
-	obs.TextTruncated = p.TextCut && budget.TextChars > 0 // text that nobody asked for is not missing
-	obs.TotalElements = p.Total
-	obs.ElementsTruncated = len(shown) < p.Total || p.Partial
+	obs.TotalTextChars, obs.TotalElements = p.TotalText, p.Total
 	obs.Partial, obs.UnreadFrames = p.Partial, unread
-	labels := make(map[node]string, len(p.Groups))
-	for _, g := range p.Groups {
-		labels[g.at] = g.Label
-	}
 	clear(o.refs.docs)
-	for i := range shown {
-		o.refs.docs[shown[i].at.Doc] = true
+	if o.hide != nil {
+		p.Text = o.hide(p.Text, p.TextCut)
 	}
-	groups := make(map[protocol.GroupRef]int)
-	for i := range shown {
-		e := &shown[i]
-		ref := o.refs.show(e)
-		o.refs.byRef[ref].Page = s.ID
-		var group protocol.GroupRef
-		if e.Group != 0 {
-			record := node{Frame: e.at.Frame, Doc: e.at.Doc, ID: e.Group}
-			group = o.refs.group(record)
-			at, ok := groups[group]
-			if !ok {
-				at = len(obs.Groups)
-				groups[group] = at
-				obs.Groups = append(obs.Groups, protocol.Group{Ref: group, Label: labels[record]})
-			}
-			obs.Groups[at].Elements = append(obs.Groups[at].Elements, ref)
-		}
-		obs.Elements = append(obs.Elements, e.shown(ref, group))
+	r := o.newReading(p, budget)
+	r.first, o.reading = obs, r
+	tier := maxTier
+	if p.Total > budget.Elements || p.Partial {
+		tier = budget.MaxTier
 	}
+	o.slice(r, obs, tier)
 	obs.Digest = digest(obs, p.TextHash)
 	o.last = obs
 	return obs
@@ -127,31 +114,18 @@ func (o *Observer) newDialogs(recent []protocol.Dialog) []protocol.Dialog {
 // maxTier is the highest there is.
 const maxTier = 5
 
-// choose is what of a pass is shown. A page that fits the budget is shown whole;
-// only of a larger one the mode leaves out the higher tiers.
-func choose(p *pass, budget protocol.ObserveBudget) []passElement {
-	shown := p.Elements
-	if p.Total > budget.Elements || p.Partial {
-		n := slices.IndexFunc(shown, func(e passElement) bool { return e.Tier > budget.MaxTier })
-		if n >= 0 {
-			shown = shown[:n]
-		}
-	}
-	return shown[:min(len(shown), budget.Elements)]
-}
-
 // LastKnown is the page as it was seen last, marked stale, with the dialogs, tabs and
 // frames of now. It touches no renderer.
 func (o *Observer) LastKnown(page Page, budget protocol.ObserveBudget) *protocol.Observation {
 	s := page.State()
 	obs := o.next(s, budget)
-	obs.Stale = true
+	obs.Stale, o.reading = true, nil
 	obs.URL = Cut(s.URL, maxURL)
 	if last := o.last; last != nil && last.URL == obs.URL && last.PageID == obs.PageID {
 		now := *obs
 		*obs = *last
 		obs.ID, obs.At, obs.PendingDialogs, obs.RecentDialogs, obs.Stale = now.ID, now.At, now.PendingDialogs, now.RecentDialogs, true
-		obs.Tabs, obs.FrameTree = now.Tabs, now.FrameTree
+		obs.Tabs, obs.FrameTree, obs.Continuation = now.Tabs, now.FrameTree, ""
 	}
 	if obs.Digest == "" {
 		obs.Digest = digest(obs, "")

@@ -17,7 +17,7 @@ const (
 	maxTitle = 500
 	maxURL   = 8192
 	// oversample: the page returns up to this many times the budget, so that
-	// ranking and folding have something to choose from.
+	// ranking has something to choose from, and continuation something to go on with.
 	oversample = 4
 )
 
@@ -45,6 +45,8 @@ type pass struct {
 	Frames    []passFrame   `json:"frames"`
 	// TextCut is set by check: text was left out.
 	TextCut bool `json:"-"`
+	// readText is how many of TotalText were read, before they were cleaned.
+	readText int
 }
 
 type passElement struct {
@@ -93,7 +95,8 @@ func (p *pass) check(args passArgs) error {
 	}
 	p.URL, p.Title = Cut(clean(p.URL), maxURL), Cut(clean(p.Title), maxTitle)
 	p.Text = Cut(p.Text, args.Text)
-	p.TextCut = chars(p.Text) < p.TotalText
+	p.readText = chars(p.Text)
+	p.TextCut = p.readText < p.TotalText
 	p.Text = clean(p.Text)
 	p.TextHash = Cut(p.TextHash, 16)
 	for i := range p.Elements {
@@ -161,6 +164,7 @@ func (p *pass) add(f *pass, textChars int) {
 		whole := strings.TrimPrefix(p.Text+"\n"+f.Text, "\n")
 		p.Text = Cut(whole, textChars)
 		p.TextCut = p.Text != whole
+		p.readText += f.readText - (chars(whole) - chars(p.Text))
 	}
 	p.TextCut = p.TextCut || f.TextCut
 }

@@ -178,6 +178,7 @@ func TestDependsOnPage(t *testing.T) {
 		{`{"v":1,"kind":"open","args":{"url":"https://a.example"}}`, false},
 		{`{"v":1,"kind":"observe"}`, false},
 		{`{"v":1,"kind":"observe","args":{"element_ref":"e1"}}`, true},
+		{`{"v":1,"kind":"observe_next","args":{"continuation":"c-1-2"}}`, true},
 		{`{"v":1,"kind":"screenshot"}`, false},
 		{`{"v":1,"kind":"click","args":{"element_ref":"e1"}}`, true},
 		{`{"v":1,"kind":"press","args":{"key":"Enter"}}`, true},

@@ -84,6 +84,21 @@ func (a *ObserveArgs) Validate() *Error {
 	return nil
 }
 
+// ObserveNextArgs show the next slice of the newest observation.
+type ObserveNextArgs struct {
+	Continuation Continuation `json:"continuation"`
+}
+
+var continuationPattern = regexp.MustCompile(`^c-[0-9]{1,19}-[1-9][0-9]{0,8}$`)
+
+// Validate checks the form of the token.
+func (a *ObserveNextArgs) Validate() *Error {
+	if !continuationPattern.MatchString(string(a.Continuation)) {
+		return Errorf(CodeInvalidArgument, "continuation %q: want the one of the newest observation, such as c-1-5", clip(string(a.Continuation), 40))
+	}
+	return nil
+}
+
 // ClickArgs click an element.
 type ClickArgs struct {
 	Target

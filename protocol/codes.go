@@ -49,6 +49,9 @@ const (
 	CodeCredentialUnavailable Code = "credential_unavailable"
 	CodeCredentialDenied      Code = "credential_denied"
 	CodeTabClosed             Code = "tab_closed"
+	// The token of an observation's next slice.
+	CodeContinuationSuperseded Code = "continuation_superseded"
+	CodeContinuationExhausted  Code = "continuation_exhausted"
 
 	CodeNavigationFailed  Code = "navigation_failed"
 	CodeTooManyRedirects  Code = "too_many_redirects"
@@ -140,6 +143,8 @@ var codeTable = []CodeInfo{
 	{CodePasswordForbidden, ClassTarget, DispatchedNo, false, "use fill_credential", true, "fill is not for passwords"},
 	{CodeCredentialUnavailable, ClassTarget, DispatchedNo, false, "use a configured credential", true, "there is no such credential"},
 	{CodeTabClosed, ClassTarget, DispatchedNo, false, "choose a tab that the newest observation lists", true, "there is no such tab, or no longer"},
+	{CodeContinuationSuperseded, ClassTarget, DispatchedNo, false, "use the continuation that the message names, or observe", true, "the continuation is not the newest one"},
+	{CodeContinuationExhausted, ClassTarget, DispatchedNo, false, "observe a part of the page, or search it", true, "the observation has been shown to its end"},
 	{CodeCredentialDenied, ClassPolicy, DispatchedNo, false, "ask for approval, or use it on its own site", true, "the credential may not be used here"},
 
 	{CodeNavigationFailed, ClassPage, DispatchedYes, false, "check the URL; observe", false, "the page could not be loaded"},

@@ -24,6 +24,8 @@ type (
 	Ref string
 	// GroupRef names a record or another group of elements, "g3".
 	GroupRef string
+	// Continuation names the rest of an observation, "c-GENERATION-N".
+	Continuation string
 	// DialogID is "d-GENERATION-N".
 	DialogID string
 	// PageID names a tab, "t1"; never reused in a generation.

@@ -7,6 +7,7 @@ type Kind string
 const (
 	KindOpen           Kind = "open"
 	KindObserve        Kind = "observe"
+	KindObserveNext    Kind = "observe_next"
 	KindClick          Kind = "click"
 	KindFill           Kind = "fill"
 	KindFillCredential Kind = "fill_credential"
@@ -59,6 +60,7 @@ type KindInfo struct {
 var kinds = map[Kind]KindInfo{
 	KindOpen:           {LaneQueue, EffectWrite, false, false, func() Args { return &OpenArgs{} }},
 	KindObserve:        {LaneQueue, EffectRead, false, false, func() Args { return &ObserveArgs{} }},
+	KindObserveNext:    {LaneQueue, EffectRead, true, false, func() Args { return &ObserveNextArgs{} }},
 	KindClick:          {LaneQueue, EffectWrite, true, true, func() Args { return &ClickArgs{} }},
 	KindFill:           {LaneQueue, EffectWrite, true, true, func() Args { return &FillArgs{} }},
 	KindFillCredential: {LaneQueue, EffectWrite, true, true, func() Args { return &FillCredentialArgs{} }},

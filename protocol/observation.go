@@ -111,10 +111,22 @@ type Observation struct {
 	Text           string `json:"text,omitempty"`
 	TextTruncated  bool   `json:"text_truncated,omitempty"`
 	TotalTextChars int    `json:"total_text_chars"`
+	// TextOffset is how many characters came before Text, in earlier slices of this
+	// observation; ElementOffset is the same of Elements.
+	TextOffset int `json:"text_offset,omitempty"`
 
 	Elements          []Element `json:"elements,omitempty"`
 	ElementsTruncated bool      `json:"elements_truncated,omitempty"`
 	TotalElements     int       `json:"total_elements"`
+	ElementOffset     int       `json:"element_offset,omitempty"`
+	// Continuation is what observe_next takes to show the next slice of this
+	// observation, as the page was then. There is none when nothing of what was kept
+	// is left.
+	Continuation Continuation `json:"continuation,omitempty"`
+	// UnkeptTextChars and UnkeptElements stand in the last slice: the page had so
+	// many more than were kept. A look at a part of it shows them.
+	UnkeptTextChars int `json:"unkept_text_chars,omitempty"`
+	UnkeptElements  int `json:"unkept_elements,omitempty"`
 	// UnreadFrames are frames that a user can see and that were not read; the first
 	// 20 of them.
 	UnreadFrames []UnreadFrame `json:"unread_frames,omitempty"`

@@ -111,6 +111,10 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{``, `null`, `{}`},
 		[]string{`{"element_ref":"e1"}`, `{"element_ref":"#main"}`, `{"element_ref":1}`},
 	},
+	protocol.KindObserveNext: {
+		[]string{`{"continuation":"c-1-5"}`, `{"continuation":"c-0-1"}`},
+		[]string{``, `{}`, `{"continuation":""}`, `{"continuation":"c-1-0"}`, `{"continuation":"o-1-5"}`, `{"continuation":" c-1-5"}`, `{"continuation":5}`},
+	},
 	protocol.KindTabs: {
 		[]string{`{"action":"list"}`, `{"action":"new","url":"https://a.example/"}`, `{"action":"select","index":0}`, `{"action":"close"}`},
 		[]string{``, `{}`, `{"action":"switch"}`, `{"action":"list","index":1}`, `{"action":"close","index":-1}`, `{"action":"select","url":"https://a.example/"}`, `{"action":"new","url":"` + strings.Repeat("a", 8193) + `"}`},
@@ -254,7 +258,7 @@ func TestKindTable(t *testing.T) {
 	t.Parallel()
 	reads := map[protocol.Kind]bool{
 		protocol.KindObserve: true, protocol.KindWait: true, protocol.KindScreenshot: true,
-		protocol.KindExtractTable: true, protocol.KindExtractLinks: true, protocol.KindExtractList: true, protocol.KindExtractArticle: true,
+		protocol.KindExtractTable: true, protocol.KindExtractLinks: true, protocol.KindExtractList: true, protocol.KindExtractArticle: true, protocol.KindObserveNext: true,
 		protocol.KindCancel: true, protocol.KindPing: true,
 	}
 	if _, ok := protocol.Kind("fly").Lookup(); ok {

@@ -190,7 +190,7 @@ func (s *session) write(res *protocol.Result) {
 	}
 	if o := res.Observation; o != nil && res.Screenshot == nil {
 		limit := maxShownText
-		if o.Mode == protocol.ModeDocument {
+		if o.Mode == protocol.ModeDocument || res.Kind == protocol.KindObserveNext {
 			limit = protocol.MaxTextChars
 		}
 		view.Observation(s.app.out, o, limit)

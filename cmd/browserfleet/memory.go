@@ -21,6 +21,8 @@ type remembered struct {
 	Generation  protocol.Generation    `json:"generation"`
 	URL         string                 `json:"url"`
 	At          protocol.Time          `json:"at"`
+	// Continuation shows more of it.
+	Continuation protocol.Continuation `json:"continuation,omitempty"`
 }
 
 // lastOwner is the owner that was used last; empty when there is none.
@@ -62,7 +64,7 @@ func (m memory) remember(owner protocol.Owner, o *protocol.Observation) error {
 	if o == nil {
 		return nil
 	}
-	text, err := json.Marshal(remembered{Observation: o.ID, Generation: o.Generation, URL: o.URL, At: o.At})
+	text, err := json.Marshal(remembered{Observation: o.ID, Generation: o.Generation, URL: o.URL, At: o.At, Continuation: o.Continuation})
 	if err != nil {
 		return fmt.Errorf("remember the observation: %w", err)
 	}

@@ -60,9 +60,19 @@ func absolute(text string) error {
 
 type observeCmd struct {
 	verb
+	Next bool `help:"The next slice of what was observed last, as the page was then."`
 }
 
 func (c *observeCmd) Run(a *app) error {
+	if c.Next {
+		return c.act(a, c.json(), func(ctx context.Context, s *session) (*protocol.Result, error) {
+			next := s.memory.observation(s.owner.ID()).Continuation
+			if next == "" {
+				return nil, usageError(errors.New("nothing is left of what was observed last"))
+			}
+			return s.do(ctx, protocol.KindObserveNext, &protocol.ObserveNextArgs{Continuation: next})
+		})
+	}
 	return c.run(a, protocol.KindObserve, func(*session) protocol.Args { return &protocol.ObserveArgs{} })
 }
 

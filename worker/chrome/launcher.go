@@ -80,6 +80,7 @@ func (l *Launcher) Open(ctx context.Context, spec environment.Spec) (environment
 		tabs: make(map[protocol.PageID]*tab.Tab), observer: observation.New(spec.Generation), masker: newMasker(l.cfg.Credentials.Secrets(spec.Key)),
 		lost: make(chan struct{}), doomed: make(chan struct{}), started: w.started,
 	}
+	b.observer.Hide(b.masker.whole)
 	b.show(page)
 	w.supervised.SetPopups(l.cfg.Popups)
 	report, err := capture.Restore(ctx, session{page: page}, spec.Loaded, spec.Generation)

@@ -53,13 +53,22 @@ func (m *masker) outcome(out *environment.Outcome) *environment.Outcome {
 		return out
 	}
 	c := m.copyOf(reflect.ValueOf(out)).Interface().(*environment.Outcome)
-	if o := c.Observation; o != nil && o.TextTruncated {
-		o.Text = m.cutTail(o.Text, 1)
-	}
 	if c.Extraction != nil {
 		m.cuts(c.Extraction)
 	}
 	return c
+}
+
+// whole hides in a page's text, before it is cut into slices; of one that goes on
+// in the page the end may be the beginning of a secret.
+func (m *masker) whole(s string, cut bool) string {
+	if len(m.spellings) == 0 {
+		return s
+	}
+	if s = m.hide.Replace(s); cut {
+		s = m.cutTail(s, 1)
+	}
+	return s
 }
 
 // cuts hides what the cuts of an extraction left of secrets: where to cut is the

@@ -61,6 +61,11 @@ func (r *run) perform(ctx context.Context) {
 	switch args := r.action.Args.(type) {
 	case *protocol.ObserveArgs:
 		r.out.Err = r.read(func() *protocol.Error { return nil })
+	case *protocol.ObserveNextArgs:
+		r.out.Err = r.read(func() (failed *protocol.Error) {
+			r.out.Observation, failed = r.b.observer.Next(r.b.tab.State(), args.Continuation)
+			return failed
+		})
 	case *protocol.ScreenshotArgs:
 		r.out.Err = r.read(func() (failed *protocol.Error) {
 			ctx, done := r.b.startAnswering(ctx)
@@ -199,6 +204,8 @@ func (r *run) wantsObservation() bool {
 	switch r.action.Args.(type) {
 	case *protocol.ScreenshotArgs, *protocol.ExtractArgs, *protocol.CDPArgs:
 		return false
+	case *protocol.ObserveNextArgs:
+		return r.out.Err != nil && !r.out.Err.RefsHold
 	}
 	return r.out.Err == nil || r.out.Err.Dispatched != protocol.DispatchedNo || !r.out.Err.RefsHold
 }

@@ -135,6 +135,8 @@ func (b *Browser) do(ctx context.Context, a *protocol.Action) *environment.Outco
 	}
 	out := &environment.Outcome{Verdict: protocol.VerdictNoneYet}
 	switch a.Kind {
+	case protocol.KindObserveNext:
+		return &environment.Outcome{Err: protocol.Errorf(protocol.CodeContinuationExhausted, "")}
 	case protocol.KindOpen:
 		out.Verdict = protocol.VerdictNavigated
 	case protocol.KindFill:

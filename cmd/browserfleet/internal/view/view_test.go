@@ -89,7 +89,7 @@ func TestObservationIsCompact(t *testing.T) {
 	want := `page "Shop[2J"  http://shop.example/  [o-1-2]
 - button "Save \"all\"" [ref=e12]
 - textbox "Name" [ref=e13] [required] [focused] value="kim"
-  (2 of 3 elements; --mode interactive shows more)
+  (2 of 3 elements)
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -114,7 +114,7 @@ func TestPageTextIsMarkedAsUntrusted(t *testing.T) {
 	}
 	var short strings.Builder
 	Observation(&short, o, 10)
-	if strings.Contains(short.String(), "obey") || !strings.Contains(short.String(), "(of 50 characters)") {
+	if strings.Contains(short.String(), "obey") || !strings.Contains(short.String(), "(10 of 50 characters)") {
 		t.Errorf("got\n%s", short.String())
 	}
 }
