@@ -39,6 +39,8 @@ func (c *Coordinator) serveAgent(life context.Context, m *nats.Msg) {
 		respond(m, c.describe(ctx, key))
 	case verb == protocol.ServiceResult && owner != "":
 		respond(m, c.fate(ctx, key, m.Data))
+	case verb == protocol.ServiceEvidence && owner != "":
+		respond(m, c.evidence(ctx, key, m.Data))
 	default:
 		respond(m, protocol.ControlReply{V: protocol.Version, Error: protocol.Errorf(protocol.CodeUnknownAction, "service %q is unknown", verb)})
 	}

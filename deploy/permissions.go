@@ -97,7 +97,8 @@ func coordinatorRights(shards protocol.ShardMap) rights {
 	publish = append(publish, reads(shards)...)
 	publish = append(publish, bucketReads(protocol.LeaderBucket)...)
 	publish = append(publish, perShard(shards, func(s protocol.Shard) []string {
-		return append(consumes(protocol.OwnStream(s)), "$JS.API.STREAM.PURGE."+protocol.ActStream(s))
+		return append(consumes(protocol.OwnStream(s)), "$JS.API.STREAM.PURGE."+protocol.ActStream(s),
+			"$JS.API.STREAM.MSG.GET."+protocol.EvStream(s), "$JS.API.DIRECT.GET."+protocol.EvStream(s))
 	})...)
 	return rights{
 		Publish: publish,

@@ -82,6 +82,8 @@ func liveOf(t *testing.T, coordinator, worker *natsx.Conn, shard protocol.Shard,
 	must("worker reads the result", err)
 	_, err = worker.Publish(ctx, protocol.EventSubject(shard, k), []byte("{}"), nil)
 	must("worker stores an event", err)
+	_, err = coordinator.DirectNext(ctx, protocol.EvStream(shard), protocol.EventSubject(shard, k), 1)
+	must("coordinator reads it", err)
 	counts, err := coordinator.SubjectCounts(ctx, protocol.ActStream(shard), "bf.act."+shard.String()+".>")
 	must("coordinator counts", err)
 	if counts[act] != 1 {

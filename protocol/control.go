@@ -84,6 +84,7 @@ type TrimHint struct {
 const (
 	ServiceResult   = "result"
 	ServiceDescribe = "describe"
+	ServiceEvidence = "evidence"
 	ServiceList     = "list"
 )
 
@@ -117,6 +118,33 @@ type ResultReply struct {
 	// Position in the queue, 1 is next.
 	Position int    `json:"position,omitempty"`
 	Error    *Error `json:"error,omitempty"`
+}
+
+// MaxEvidence is how many events one answer holds.
+const MaxEvidence = 50
+
+// EvidenceQuery asks for the stored events of an owner: the newest ones, or those
+// after a sequence.
+type EvidenceQuery struct {
+	V     int `json:"v"`
+	After Seq `json:"after,omitempty"`
+	// Limit is 1-50; default 20.
+	Limit int `json:"limit,omitempty"`
+}
+
+// EvidenceReply answers an EvidenceQuery, oldest event first. More: there are later
+// ones, after the last that is here.
+type EvidenceReply struct {
+	V      int             `json:"v"`
+	Events []EvidenceEntry `json:"events"`
+	More   bool            `json:"more,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+// EvidenceEntry is a stored event.
+type EvidenceEntry struct {
+	Seq   Seq   `json:"seq"`
+	Event Event `json:"event"`
 }
 
 // OwnerInfo is an owner as services describe it.

@@ -47,6 +47,8 @@ type commands struct {
 	Ping           pingCmd           `cmd:"" group:"agent" help:"Ask the environment whether it is there, past its queue."`
 	Cancel         cancelCmd         `cmd:"" group:"agent" help:"Cancel a request that waits, or stop it."`
 	Interrupt      interruptCmd      `cmd:"" group:"agent" help:"Stop the request that runs, if it is the named one."`
+	Evidence       evidenceCmd       `cmd:"" group:"agent" help:"Show what was stored of the owner's actions."`
+	Watch          watchCmd          `cmd:"" group:"agent" help:"Show the owner's events as they happen."`
 	Result         resultCmd         `cmd:"" group:"agent" help:"Wait for the result of a request that was sent earlier."`
 
 	Acquire acquireCmd `cmd:"" group:"agent" help:"Open the environment and take a lease on it."`

@@ -38,6 +38,8 @@ var messages = map[string]any{
 	"trim_hint":        protocol.TrimHint{},
 	"result_query":     protocol.ResultQuery{},
 	"result_reply":     protocol.ResultReply{},
+	"evidence_query":   protocol.EvidenceQuery{},
+	"evidence_reply":   protocol.EvidenceReply{},
 	"owner_info":       protocol.OwnerInfo{},
 	"owners_reply":     protocol.OwnersReply{},
 	"workers_reply":    protocol.WorkersReply{},

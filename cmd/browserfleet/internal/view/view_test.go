@@ -192,3 +192,29 @@ func TestWhatHappenedBesideAnActionIsPrinted(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestEvidenceIsALineAnEvent(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	at := protocol.At(time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local))
+	Evidence(&b, &protocol.EvidenceReply{More: true, Events: []protocol.EvidenceEntry{
+		{Seq: 7, Event: protocol.Event{
+			Type: protocol.EventAction, At: at, Generation: 2, Kind: protocol.KindClick, Status: protocol.StatusError, Code: protocol.CodeStaleRef, Request: "R1",
+			Transition: &protocol.Transition{
+				Before: &protocol.PageEvidence{Digest: "a"}, After: &protocol.PageEvidence{Digest: "b", URL: "http://a.test/\x1b[1m"},
+				Denied: []protocol.Denial{{Host: "b.test", Port: 443, Reason: "not_listed"}}, Timing: protocol.Timing{TotalMS: 12.5, QueueMS: 3},
+			},
+		}},
+		{Seq: 9, Event: protocol.Event{Type: "dialog_opened", At: at, Generation: 2, Dialog: &protocol.Dialog{ID: "d-2-1", Type: "alert"}}},
+	}})
+	want := `03:04:05.000  g2  #7  click  error  stale_ref  request R1
+  the page changed: http://a.test/[1m
+  12.5 ms: queue 3, start 0.0, dispatch 0.0, settle 0.0, observe 0.0, save 0.0
+  the page tried b.test:443, refused: not_listed
+03:04:05.000  g2  #9  dialog_opened  d-2-1  alert
+(there are more: --after 9)
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
