@@ -196,7 +196,12 @@ func (s *shard) answerOne(ctx context.Context, h *ownerlog.Holder, a *protocol.A
 	if err := h.Answer(ctx, a, res, nil); !errors.Is(err, ownerlog.ErrAnswered) {
 		return err
 	}
-	return nil
+	// It was answered before, and START could not tell.
+	stored, err := h.Stored(ctx, a.ID)
+	if err != nil || stored == nil {
+		return err
+	}
+	return h.Repeat(stored)
 }
 
 // decideControl is what a control request comes to while no environment lives.

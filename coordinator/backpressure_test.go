@@ -65,6 +65,47 @@ func TestAnOwnerOverItsTenantsCapIsAnsweredAndGetsNoRecord(t *testing.T) {
 	b.openUntilAssigned(key(2))
 }
 
+// The agent did not get the refusal, and sends the request again: it gets the same
+// one, whose push is marked, also after its queue was purged.
+func TestAnAnsweredRequestOfARefusedOwnerIsRepeated(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.worker("w-1", nil)
+	b.limit("a", protocol.Quotas{Owners: 1})
+	b.coordinate("c-1", b.conn)
+	b.open(key(0))
+	b.assignment(w)
+	over := protocol.NewRequestID(time.Now())
+	same := func(r *protocol.Request) { r.ID = over }
+	b.open(key(2), same)
+	first := b.pushed(key(2), over)
+	if first.Header.Get(protocol.HeaderRepeat) != "" {
+		t.Errorf("the first push is marked as a repeat: %v", first.Header)
+	}
+	b.eventually("the queue to be purged", func() bool { return len(b.queued(key(2))) == 0 })
+	b.open(key(2), same)
+	again := b.pushed(key(2), over)
+	if again.Header.Get(protocol.HeaderRepeat) == "" || string(again.Data) != string(first.Data) {
+		t.Errorf("repeated %v %s, first %s", again.Header, again.Data, first.Data)
+	}
+	b.eventually("the queue to be purged again", func() bool { return len(b.queued(key(2))) == 0 })
+}
+
+// pushed is the next result of the request that comes to the agent.
+func (b *bench) pushed(k protocol.OwnerKey, id protocol.RequestID) *nats.Msg {
+	b.t.Helper()
+	for late := time.After(patience); ; {
+		select {
+		case m := <-b.done:
+			if m.Subject == protocol.AgentDoneSubject(k.Owner, id) {
+				return m
+			}
+		case <-late:
+			b.t.Fatalf("no push of %s", id)
+		}
+	}
+}
+
 // openUntilAssigned sends a request after the other, each when the one before was
 // refused: what has made room for the owner may not have come to the leader yet.
 func (b *bench) openUntilAssigned(k protocol.OwnerKey) {

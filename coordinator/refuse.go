@@ -65,7 +65,9 @@ func (s *shard) refuseLane(ctx context.Context, key protocol.OwnerKey, lane prot
 	return s.purgeLane(ctx, key, lane, last), nil
 }
 
-// refuseOne creates the answer. Where one stands already, that is the answer.
+// refuseOne creates the answer. Where one stands already, that is the answer, and
+// it is pushed again: the agent sent an answered request once more, and its copy
+// is about to be purged.
 func (s *shard) refuseOne(ctx context.Context, key protocol.OwnerKey, a *protocol.Admitted, why *protocol.Error) error {
 	if a.Refused != nil {
 		why = a.Refused
@@ -81,9 +83,26 @@ func (s *shard) refuseOne(ctx context.Context, key protocol.OwnerKey, a *protoco
 		return errors.Join(err, errHasRecord)
 	}
 	_, err = s.c.cfg.Conn.Create(ctx, protocol.ResSubject(s.id, key, a.ID), data, nil)
-	if err != nil && !errors.Is(err, natsx.ErrConflict) {
+	switch {
+	case errors.Is(err, natsx.ErrConflict):
+		return s.repeat(ctx, key, a.ID)
+	case err != nil:
 		return fmt.Errorf("refuse %s: %w", a.ID, err)
 	}
 	s.c.cfg.Observer.AnsweredByCoordinator(why.Code)
+	return nil
+}
+
+// repeat pushes the stored result of a request again. A leader that does not have
+// it, although it refused another one because of it, is asked at the next look:
+// until then the request stays in its queue.
+func (s *shard) repeat(ctx context.Context, key protocol.OwnerKey, id protocol.RequestID) error {
+	stored, err := s.c.cfg.Conn.LeaderLast(ctx, protocol.ResStream(s.id), protocol.ResSubject(s.id, key, id))
+	if err != nil {
+		return fmt.Errorf("repeat the result of %s: %w", id, err)
+	}
+	if err := ownerlog.Repeat(s.c.cfg.Conn, &stored); err != nil {
+		s.log.Warn("cannot repeat a result", "owner", key.String(), "request", id, "error", err)
+	}
 	return nil
 }

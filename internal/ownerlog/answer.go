@@ -231,12 +231,15 @@ func (h *Holder) whoseStands(ctx context.Context, res *protocol.Result) error {
 
 // Repeat pushes a stored result to the agent again (core NATS), as the server
 // pushed it first: the agent sent an answered request once more.
-func (h *Holder) Repeat(stored *natsx.Message) error {
+func (h *Holder) Repeat(stored *natsx.Message) error { return Repeat(h.conn, stored) }
+
+// Repeat is Holder.Repeat for who answers an owner that nobody holds.
+func Repeat(c Sender, stored *natsx.Message) error {
 	m, err := natsx.RepeatDone(*stored)
 	if err != nil {
 		return err
 	}
-	return h.conn.SendMsg(m)
+	return c.SendMsg(m)
 }
 
 // What fits into a result's message beside the result: the headers, which an
