@@ -20,6 +20,11 @@ func (o *Owner) Observe(ctx context.Context, opts ...Option) (*protocol.Result, 
 	return o.Do(ctx, protocol.KindObserve, &protocol.ObserveArgs{}, opts...)
 }
 
+// ObservePart looks at a part of the page, or searches it.
+func (o *Owner) ObservePart(ctx context.Context, args protocol.ObserveArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindObserve, &args, opts...)
+}
+
 // ObserveNext shows the next slice of the newest observation, as the page was then.
 func (o *Owner) ObserveNext(ctx context.Context, next protocol.Continuation, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindObserveNext, &protocol.ObserveNextArgs{Continuation: next}, opts...)

@@ -46,6 +46,14 @@
 // An observation id is "o-GENERATION-N". It is optional in requests; one of
 // another generation is refused.
 //
+// # A part of a page
+//
+// A Query narrows a look: to a region (an element, a record with all that belongs to
+// it), a frame with the frames in it, a role, or a text. The page's script filters, so
+// totals are exact however much there is; a text is searched here, in what is left of
+// the page's after secrets were taken out (up to 500,000 characters of a document, or
+// the observation is partial). Finds near each other are one match with a count.
+//
 // # Slices
 //
 // What a look reads beyond its budgets is kept until the next one: 60,000 characters,

@@ -40,10 +40,10 @@ type framePass struct {
 
 // read reads the page and the frames in it, all at once. A frame that does not
 // answer takes nothing from the page but its own part.
-func (o *Observer) read(ctx context.Context, page Page, budget protocol.ObserveBudget) (*pass, []protocol.UnreadFrame, error) {
+func (o *Observer) read(ctx context.Context, page Page, q scope) (*pass, []protocol.UnreadFrame, error) {
 	for start := 1; ; start++ {
 		s := page.State()
-		p, unread, err := o.readOnce(ctx, page, s, budget)
+		p, unread, err := o.readOnce(ctx, page, s, q)
 		now := page.State()
 		if err != nil || now.World.Loader == s.World.Loader || len(now.Children) == 0 || start == maxStarts {
 			return p, unread, err
@@ -51,22 +51,20 @@ func (o *Observer) read(ctx context.Context, page Page, budget protocol.ObserveB
 	}
 }
 
-func (o *Observer) readOnce(ctx context.Context, page Page, s State, budget protocol.ObserveBudget) (*pass, []protocol.UnreadFrame, error) {
-	args := passArgs{Elements: budget.Elements * oversample, MaxTier: maxTier}
-	if budget.TextChars > 0 {
-		args.Text = protocol.MaxRetainedChars
-	}
+func (o *Observer) readOnce(ctx context.Context, page Page, s State, q scope) (*pass, []protocol.UnreadFrame, error) {
+	args := q.args()
 	var frames []*framePass
-	if len(s.Children) > 0 && s.blocked() == nil {
+	if below := s.below(q.root); len(below) > 0 && s.blocked() == nil {
 		preparing, cancel := framesContext(ctx)
-		frames = o.prepareFrames(preparing, page, s)
+		frames = o.prepareFrames(preparing, page, s, below)
 		cancel()
-		args.Owners = ownersIn("", frames)
+		args.Owners = ownersIn(q.root, frames)
 	}
-	main := Begin(page, "observe", args)
+	main := Begin(Within(page, q.root), "observe", args)
 	for _, f := range frames {
 		if f.err == nil {
-			f.args = passArgs{Elements: budget.Elements, MaxTier: maxTier, Text: min(args.Text, maxFrameText), Owners: ownersIn(f.frame.ID, frames)}
+			f.args = q.inFrame()
+			f.args.Owners = ownersIn(f.frame.ID, frames)
 			f.call = Begin(Within(page, f.frame.ID), "observe", f.args)
 		}
 	}
@@ -93,7 +91,7 @@ func (o *Observer) readOnce(ctx context.Context, page Page, s State, budget prot
 	if err != nil {
 		return nil, nil, err
 	}
-	return &p, o.merge(&p, frames, budget), nil
+	return &p, o.merge(&p, frames, q), nil
 }
 
 // framesContext bounds what is done for frames, so that the page has its time.
@@ -124,12 +122,12 @@ func reason(err error) string {
 	return "unresponsive"
 }
 
-// prepareFrames finds worlds and owners of the frames of s.
-func (o *Observer) prepareFrames(ctx context.Context, page Page, s State) []*framePass {
+// prepareFrames finds worlds and owners of frames of s.
+func (o *Observer) prepareFrames(ctx context.Context, page Page, s State, below []Frame) []*framePass {
 	o.dropOwners(&s)
-	frames := make([]*framePass, 0, min(len(s.Children), maxFrames))
+	frames := make([]*framePass, 0, min(len(below), maxFrames))
 	silent := make(map[cdp.SessionID]bool)
-	for _, f := range s.Children {
+	for _, f := range below {
 		pass := &framePass{frame: f}
 		silent[f.World.Session] = silent[f.World.Session] || f.Unresponsive
 		switch {
@@ -173,9 +171,9 @@ type place struct {
 
 // merge puts the frames' passes into the page's and names those that a user sees
 // and that were not read.
-func (o *Observer) merge(p *pass, frames []*framePass, budget protocol.ObserveBudget) []protocol.UnreadFrame {
-	p.locate("", nil)
-	places := map[protocol.FrameID]place{"": {pass: p, focused: true}}
+func (o *Observer) merge(p *pass, frames []*framePass, q scope) []protocol.UnreadFrame {
+	p.locate(q.root, nil)
+	places := map[protocol.FrameID]place{q.root: {pass: p, focused: true}}
 	documents := map[string]bool{p.Doc: true}
 	var unread []protocol.UnreadFrame
 	for _, f := range frames {
@@ -206,7 +204,7 @@ func (o *Observer) merge(p *pass, frames []*framePass, budget protocol.ObserveBu
 		places[f.frame.ID] = here
 		f.pass.locate(f.frame.ID, here.path)
 		f.pass.seenThrough(here)
-		p.add(&f.pass, protocol.MaxRetainedChars)
+		p.add(&f.pass, q.args().Text)
 	}
 	return unread
 }

@@ -52,39 +52,59 @@ func (o *Observer) Generation() protocol.Generation { return o.generation }
 // Last is the newest observation, nil before the first.
 func (o *Observer) Last() *protocol.Observation { return o.last }
 
-// Observe reads the page. With a dialog open it touches no renderer: it returns
-// the last that is known, marked stale, with the dialog. Its error wraps
-// ErrCrashed, ErrLost or the cause of ctx.
+// Observe reads the whole page: see Look.
 func (o *Observer) Observe(ctx context.Context, page Page, budget protocol.ObserveBudget) (*protocol.Observation, error) {
+	return o.Look(ctx, page, Query{ObserveBudget: budget})
+}
+
+// Look reads the page, or the part of it that the query says. With a dialog open it
+// touches no renderer: it returns the last that is known, marked stale, with the
+// dialog. Its error is a *protocol.Error for a region that is not there, or wraps
+// ErrCrashed, ErrLost or the cause of ctx.
+func (o *Observer) Look(ctx context.Context, page Page, query Query) (*protocol.Observation, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, observeLimit, errors.New("the page did not answer"))
 	defer cancel()
-	p, unread, err := o.read(ctx, page, budget)
+	q, refused := o.resolve(page.State(), query)
+	if refused != nil {
+		return nil, refused
+	}
+	p, unread, err := o.read(ctx, page, q)
 	if errors.Is(err, ErrDialog) {
-		return o.LastKnown(page, budget), nil
+		return o.LastKnown(page, query.ObserveBudget), nil
+	}
+	if err != nil && q.Args.Region() && WentAway(err) {
+		return nil, protocol.Errorf(protocol.CodeStaleRef, "the frame or its document is gone").WithDispatched(protocol.DispatchedNo)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	p.rank()
-	return o.build(page.State(), p, unread, budget), nil
+	return o.build(page.State(), p, unread, q), nil
 }
 
 // build makes the observation that the agent is shown. A page that fits the budget
 // is shown whole; only of a larger one the mode leaves out the higher tiers.
-func (o *Observer) build(s State, p *pass, unread []protocol.UnreadFrame, budget protocol.ObserveBudget) *protocol.Observation {
-	obs := o.next(s, budget)
-	obs.URL, obs.Title = p.URL, p.Title
-	obs.TotalTextChars, obs.TotalElements = p.TotalText, p.Total
-	obs.Partial, obs.UnreadFrames = p.Partial, unread
+func (o *Observer) build(s State, p *pass, unread []protocol.UnreadFrame, q scope) *protocol.Observation {
+	obs := o.next(s, q.ObserveBudget)
+	obs.URL, obs.Title, obs.Scope = p.URL, p.Title, q.told()
+	if q.root != "" { // the page is not its frame
+		obs.URL, obs.Title = Cut(clean(s.URL), maxURL), ""
+	}
+	obs.UnreadFrames = unread
 	clear(o.refs.docs)
 	if o.hide != nil {
 		p.Text = o.hide(p.Text, p.TextCut)
 	}
-	r := o.newReading(p, budget)
+	p.reveal(q.search, o.hide)
+	r := newReading(o, p, q)
+	obs.TotalTextChars, obs.TotalElements, obs.Partial = p.TotalText, p.Total, r.partial
+	if q.search != "" {
+		obs.TotalMatches = &r.totalMatches
+	}
 	r.first, o.reading = obs, r
 	tier := maxTier
-	if p.Total > budget.Elements || p.Partial {
-		tier = budget.MaxTier
+	if p.Total > q.Elements || p.Partial {
+		tier = q.MaxTier
 	}
 	o.slice(r, obs, tier)
 	obs.Digest = digest(obs, p.TextHash)

@@ -28,10 +28,23 @@ type passArgs struct {
 	Text     int `json:"text"`
 	// Owners are the elements whose frames are read, by their numbers.
 	Owners []int64 `json:"owners,omitempty"`
+	// Region is what it is of, nil for the whole document.
+	Region *regionArgs `json:"region,omitempty"`
+	Search string      `json:"search,omitempty"`
+	Role   string      `json:"role,omitempty"`
+}
+
+type regionArgs struct {
+	Doc string `json:"doc"`
+	ID  int64  `json:"id"`
 }
 
 // pass is the answer of the script's observe.
 type pass struct {
+	// Refused is why there is no answer: the region is stale.
+	Refused string `json:"error"`
+	Message string `json:"message"`
+
 	Doc       string        `json:"doc"`
 	URL       string        `json:"url"`
 	Title     string        `json:"title"`
@@ -88,6 +101,8 @@ type passFrame struct {
 // a page may have taken over, so nothing about its answer is certain.
 func (p *pass) check(args passArgs) error {
 	switch {
+	case p.Refused != "":
+		return protocol.Errorf(protocol.CodeStaleRef, "%s", Cut(clean(p.Message), maxLabel)).WithDispatched(protocol.DispatchedNo)
 	case p.Doc == "" || len(p.Doc) > 64:
 		return errors.New("page script: answer without a document")
 	case len(p.Elements) > args.Elements || len(p.Frames) > len(args.Owners) || p.Total < len(p.Elements) || p.TotalText < 0:

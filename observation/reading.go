@@ -19,6 +19,9 @@ type reading struct {
 	labels   map[node]string
 	text     string
 	total    int // elements of the page
+	// matches are of a search, which has no text.
+	matches      []protocol.Match
+	totalMatches int
 	// unreadText is how many characters the page has beyond text.
 	unreadText int
 	partial    bool
@@ -26,19 +29,27 @@ type reading struct {
 	// What comes next: an index into elements, a byte of text and how many
 	// characters are before it.
 	element, textByte, textChar int
+	match, finds                int
 	// tokens that were given out for it: from firstToken; token is the valid one,
 	// 0 for none.
 	firstToken, token int
 }
 
 // newReading keeps a pass that is ranked.
-func (o *Observer) newReading(p *pass, budget protocol.ObserveBudget) *reading {
+func newReading(o *Observer, p *pass, q scope) *reading {
 	r := &reading{
-		budget: budget, elements: p.Elements, labels: make(map[node]string, len(p.Groups)), text: p.Text,
+		budget: q.ObserveBudget, elements: p.Elements, labels: make(map[node]string, len(p.Groups)),
 		total: p.Total, partial: p.Partial, firstToken: o.tokens + 1,
 	}
-	if p.TextCut && budget.TextChars > 0 { // text that nobody asked for is not missing
-		r.unreadText = max(0, p.TotalText-p.readText)
+	switch {
+	case q.search != "":
+		r.matches, r.totalMatches = find(p.Text, q.search)
+		r.partial = r.partial || p.TextCut // what was not read was not searched
+	case q.TextChars > 0: // text that nobody asked for is not missing
+		r.text = p.Text
+		if p.TextCut {
+			r.unreadText = max(0, p.TotalText-p.readText)
+		}
 	}
 	for _, g := range p.Groups {
 		r.labels[g.at] = g.Label
@@ -48,21 +59,19 @@ func (o *Observer) newReading(p *pass, budget protocol.ObserveBudget) *reading {
 
 // left says whether anything is kept that has not been shown.
 func (r *reading) left() bool {
-	return r.textByte < len(r.text) || r.element < len(r.elements)
+	return r.textByte < len(r.text) || r.element < len(r.elements) || r.match < len(r.matches)
 }
 
-// slice puts what comes next into an observation: of text and of elements, each
-// within its budget. Refs are handed out as they are shown.
+// slice puts what comes next into an observation: of text or matches and of
+// elements, each within its budget. Refs are handed out as they are shown.
 func (o *Observer) slice(r *reading, obs *protocol.Observation, tier int) {
-	obs.TextOffset, obs.ElementOffset = r.textChar, r.element
-	obs.Text = Cut(r.text[r.textByte:], r.budget.TextChars)
-	r.textByte += len(obs.Text)
-	r.textChar += chars(obs.Text)
+	obs.ElementOffset = r.element
+	r.sliceText(obs)
+	r.sliceMatches(obs)
 	shown := choose(r.elements[r.element:], r.budget.Elements, tier)
 	o.show(r, obs, shown)
 	r.element += len(shown)
 
-	obs.TextTruncated = r.textByte < len(r.text) || r.unreadText > 0
 	obs.ElementsTruncated = r.element < r.total || r.partial
 	obs.Continuation, r.token = "", 0
 	if r.left() {
@@ -71,9 +80,30 @@ func (o *Observer) slice(r *reading, obs *protocol.Observation, tier int) {
 		obs.Continuation = continuation(o.generation, r.token)
 		return
 	}
-	obs.UnkeptTextChars = r.unreadText
+	obs.UnkeptTextChars, obs.UnkeptMatches = r.unreadText, r.totalMatches-r.finds
 	if r.budget.Elements > 0 {
 		obs.UnkeptElements = max(0, r.total-len(r.elements))
+	}
+}
+
+func (r *reading) sliceText(obs *protocol.Observation) {
+	obs.TextOffset = r.textChar
+	obs.Text = Cut(r.text[r.textByte:], r.budget.TextChars)
+	r.textByte += len(obs.Text)
+	r.textChar += chars(obs.Text)
+	obs.TextTruncated = r.textByte < len(r.text) || r.unreadText > 0
+}
+
+// sliceMatches takes as many as fit what text may have, one at least.
+func (r *reading) sliceMatches(obs *protocol.Observation) {
+	obs.MatchOffset = r.finds
+	for left := r.budget.TextChars; left > 0 && r.match < len(r.matches); r.match++ {
+		m := r.matches[r.match]
+		if left -= chars(m.Text); left < 0 && len(obs.Matches) > 0 {
+			break
+		}
+		obs.Matches = append(obs.Matches, m)
+		r.finds += max(m.Count, 1)
 	}
 }
 
@@ -137,7 +167,7 @@ func (o *Observer) Next(s State, token protocol.Continuation) (*protocol.Observa
 	// What is of the page as it is now, and not of the slice, was shown already.
 	obs.Tabs, obs.FrameTree, obs.RecentDialogs, obs.UnreadFrames = nil, nil, nil, nil
 	obs.PendingDialogs = s.Dialogs
-	obs.Elements, obs.Groups = nil, nil
+	obs.Elements, obs.Groups, obs.Matches = nil, nil, nil
 	o.slice(r, &obs, maxTier)
 	return &obs, nil
 }

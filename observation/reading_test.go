@@ -29,6 +29,9 @@ func readPass(read, total int, text string, totalText int) *pass {
 	return p
 }
 
+// whole is the scope of a look at the whole page.
+func whole(budget protocol.ObserveBudget) scope { return scope{Query: Query{ObserveBudget: budget}} }
+
 // seen is what the slices of an observation have shown.
 type seen struct {
 	text     string
@@ -82,7 +85,7 @@ func TestSlicesShowEverythingOnce(t *testing.T) {
 			TextChars: rapid.IntRange(1, 50).Draw(t, "chars"), Elements: rapid.IntRange(1, 20).Draw(t, "elements"),
 		}
 		p, o := readPass(read, total, text, utf8.RuneCountInString(text)+moreText), New(1)
-		first := o.build(State{}, p, nil, budget)
+		first := o.build(State{}, p, nil, whole(budget))
 		s := through(t, o, first)
 		if s.text != text {
 			t.Fatalf("text %q, want %q", s.text, text)
@@ -109,7 +112,7 @@ func TestSlicesShowEverythingOnce(t *testing.T) {
 func TestWhatAModeLeavesOutCanBePaged(t *testing.T) {
 	t.Parallel()
 	o := New(1)
-	first := o.build(State{}, readPass(30, 30, "", 0), nil, protocol.ObserveBudget{Mode: protocol.ModeDocument, Elements: 20, MaxTier: 2})
+	first := o.build(State{}, readPass(30, 30, "", 0), nil, whole(protocol.ObserveBudget{Mode: protocol.ModeDocument, Elements: 20, MaxTier: 2}))
 	for _, e := range first.Elements {
 		if e.Tier > 2 {
 			t.Errorf("tier %d in the first slice", e.Tier)
@@ -126,7 +129,7 @@ func TestWhatAModeLeavesOutCanBePaged(t *testing.T) {
 func TestAGroupIsTheSameInEverySlice(t *testing.T) {
 	t.Parallel()
 	o := New(1)
-	first := o.build(State{}, readPass(30, 30, "", 0), nil, protocol.ObserveBudget{Elements: 7, MaxTier: 5})
+	first := o.build(State{}, readPass(30, 30, "", 0), nil, whole(protocol.ObserveBudget{Elements: 7, MaxTier: 5}))
 	labels := map[protocol.GroupRef]string{}
 	for _, e := range through(t, o, first).elements {
 		if want := "record " + fmt.Sprint(mustInt(t, e.Name)/3); labels[e.Group] == "" {
@@ -152,7 +155,7 @@ func mustInt(t *testing.T, s string) (n int) {
 func TestRefsOfLaterSlicesAreOfTheirObservation(t *testing.T) {
 	t.Parallel()
 	o := New(1)
-	first := o.build(State{ID: "t3"}, readPass(30, 30, "", 0), nil, protocol.ObserveBudget{Elements: 7, MaxTier: 5})
+	first := o.build(State{ID: "t3"}, readPass(30, 30, "", 0), nil, whole(protocol.ObserveBudget{Elements: 7, MaxTier: 5}))
 	for _, e := range through(t, o, first).elements {
 		target, failed := o.Resolve(e.Ref, first.ID)
 		if failed != nil || target.Name != e.Name || target.Page != "t3" {
@@ -164,7 +167,7 @@ func TestRefsOfLaterSlicesAreOfTheirObservation(t *testing.T) {
 func TestContinuationsThatDoNotHold(t *testing.T) {
 	t.Parallel()
 	budget := protocol.ObserveBudget{Elements: 10, MaxTier: 5}
-	cut, whole := readPass(25, 25, "", 0), readPass(5, 5, "", 0)
+	cut, uncut := readPass(25, 25, "", 0), readPass(5, 5, "", 0)
 	next := func(o *Observer, token protocol.Continuation) *protocol.Observation {
 		obs, failed := o.Next(State{}, token)
 		if failed != nil {
@@ -177,15 +180,21 @@ func TestContinuationsThatDoNotHold(t *testing.T) {
 		token  protocol.Continuation
 		want   protocol.Code
 	}{
-		"used already":            {func(o *Observer) { o.build(State{}, cut, nil, budget); next(o, "c-2-1") }, "c-2-1", protocol.CodeContinuationSuperseded},
-		"a newer observation":     {func(o *Observer) { o.build(State{}, cut, nil, budget); o.build(State{}, cut, nil, budget) }, "c-2-1", protocol.CodeContinuationSuperseded},
-		"a newer one, not cut":    {func(o *Observer) { o.build(State{}, cut, nil, budget); o.build(State{}, whole, nil, budget) }, "c-2-1", protocol.CodeContinuationSuperseded},
-		"shown to its end":        {func(o *Observer) { o.build(State{}, cut, nil, budget); next(o, "c-2-1"); next(o, "c-2-2") }, "c-2-2", protocol.CodeContinuationExhausted},
-		"never given":             {func(o *Observer) { o.build(State{}, cut, nil, budget) }, "c-2-9", protocol.CodeContinuationSuperseded},
+		"used already": {func(o *Observer) { o.build(State{}, cut, nil, whole(budget)); next(o, "c-2-1") }, "c-2-1", protocol.CodeContinuationSuperseded},
+		"a newer observation": {func(o *Observer) {
+			o.build(State{}, cut, nil, whole(budget))
+			o.build(State{}, cut, nil, whole(budget))
+		}, "c-2-1", protocol.CodeContinuationSuperseded},
+		"a newer one, not cut": {func(o *Observer) {
+			o.build(State{}, cut, nil, whole(budget))
+			o.build(State{}, uncut, nil, whole(budget))
+		}, "c-2-1", protocol.CodeContinuationSuperseded},
+		"shown to its end":        {func(o *Observer) { o.build(State{}, cut, nil, whole(budget)); next(o, "c-2-1"); next(o, "c-2-2") }, "c-2-2", protocol.CodeContinuationExhausted},
+		"never given":             {func(o *Observer) { o.build(State{}, cut, nil, whole(budget)) }, "c-2-9", protocol.CodeContinuationSuperseded},
 		"before any":              {func(*Observer) {}, "c-2-1", protocol.CodeContinuationSuperseded},
-		"an earlier generation":   {func(o *Observer) { o.build(State{}, cut, nil, budget) }, "c-1-1", protocol.CodeGenerationChanged},
+		"an earlier generation":   {func(o *Observer) { o.build(State{}, cut, nil, whole(budget)) }, "c-1-1", protocol.CodeGenerationChanged},
 		"nonsense":                {func(*Observer) {}, "c-2", protocol.CodeInvalidArgument},
-		"a dialog, and then none": {func(o *Observer) { o.build(State{}, cut, nil, budget); o.LastKnown(still{}, budget) }, "c-2-1", protocol.CodeContinuationSuperseded},
+		"a dialog, and then none": {func(o *Observer) { o.build(State{}, cut, nil, whole(budget)); o.LastKnown(still{}, budget) }, "c-2-1", protocol.CodeContinuationSuperseded},
 	} {
 		o := New(2)
 		tc.before(o)
@@ -206,7 +215,7 @@ func TestWhatIsKnownBehindADialogCannotGoOn(t *testing.T) {
 	o, budget := New(1), protocol.ObserveBudget{Elements: 10, MaxTier: 5}
 	p := readPass(25, 25, "", 0)
 	p.URL = ""
-	o.build(State{}, p, nil, budget)
+	o.build(State{}, p, nil, whole(budget))
 	if obs := o.LastKnown(still{}, budget); obs.Continuation != "" || len(obs.Elements) != 10 || !obs.Stale {
 		t.Errorf("stale %v, %d elements, continuation %q", obs.Stale, len(obs.Elements), obs.Continuation)
 	}
@@ -221,7 +230,7 @@ func TestASecretIsHiddenBeforeTheTextIsSliced(t *testing.T) {
 		told = append(told, cut)
 		return "the [secret] word"
 	})
-	s := through(t, o, o.build(State{}, readPass(0, 0, "the hunter2 word", 90), nil, protocol.ObserveBudget{TextChars: 3}))
+	s := through(t, o, o.build(State{}, readPass(0, 0, "the hunter2 word", 90), nil, whole(protocol.ObserveBudget{TextChars: 3})))
 	if s.text != "the [secret] word" || !cmp.Equal(told, []bool{true}) {
 		t.Errorf("text %q, told %v", s.text, told)
 	}

@@ -91,6 +91,16 @@ func (r *refs) group(key node) protocol.GroupRef {
 	return g
 }
 
+// record is what a group's ref means.
+func (r *refs) record(g protocol.GroupRef) (node, bool) {
+	for at, ref := range r.byGroup {
+		if ref == g {
+			return at, true
+		}
+	}
+	return node{}, false
+}
+
 // forget makes room by dropping the refs of every document that is not shown now.
 func (r *refs) forget() {
 	if len(r.byNode) < maxRefs {

@@ -75,7 +75,7 @@ func (a *Admitted) DependsOnPage() bool {
 		return t.Index != nil || t.Action == TabsClose
 	}
 	o, ok := a.Action.Args.(*ObserveArgs)
-	return ok && o.ElementRef != ""
+	return ok && o.Region()
 }
 
 // NewResult begins the request's answer.

@@ -70,20 +70,6 @@ func (a *OpenArgs) Validate() *Error {
 	return nil
 }
 
-// ObserveArgs take an observation. Its shape is in Request.Observe.
-type ObserveArgs struct {
-	Target
-}
-
-// Validate refuses a scope: ignoring it would show another part of the page than
-// was asked for.
-func (a *ObserveArgs) Validate() *Error {
-	if a.ElementRef != "" {
-		return Errorf(CodeInvalidArgument, "element_ref: an observation is of the whole page; leave it out")
-	}
-	return nil
-}
-
 // ObserveNextArgs show the next slice of the newest observation.
 type ObserveNextArgs struct {
 	Continuation Continuation `json:"continuation"`

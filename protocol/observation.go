@@ -108,9 +108,17 @@ type Observation struct {
 	// and no elements to show.
 	ContentType string `json:"content_type,omitempty"`
 
-	Text           string `json:"text,omitempty"`
-	TextTruncated  bool   `json:"text_truncated,omitempty"`
-	TotalTextChars int    `json:"total_text_chars"`
+	// Scope is what was asked for when that was not the whole page: everything here
+	// is of it.
+	Scope *Scope `json:"scope,omitempty"`
+	// Matches are where a searched text was found; TotalMatches is how many there
+	// are, MatchOffset how many came in earlier slices.
+	Matches        []Match `json:"matches,omitempty"`
+	TotalMatches   *int    `json:"total_matches,omitempty"`
+	MatchOffset    int     `json:"match_offset,omitempty"`
+	Text           string  `json:"text,omitempty"`
+	TextTruncated  bool    `json:"text_truncated,omitempty"`
+	TotalTextChars int     `json:"total_text_chars"`
 	// TextOffset is how many characters came before Text, in earlier slices of this
 	// observation; ElementOffset is the same of Elements.
 	TextOffset int `json:"text_offset,omitempty"`
@@ -127,6 +135,7 @@ type Observation struct {
 	// many more than were kept. A look at a part of it shows them.
 	UnkeptTextChars int `json:"unkept_text_chars,omitempty"`
 	UnkeptElements  int `json:"unkept_elements,omitempty"`
+	UnkeptMatches   int `json:"unkept_matches,omitempty"`
 	// UnreadFrames are frames that a user can see and that were not read; the first
 	// 20 of them.
 	UnreadFrames []UnreadFrame `json:"unread_frames,omitempty"`
@@ -149,6 +158,25 @@ type Observation struct {
 	// Stale: the page could not be read (a dialog is open); this is the last
 	// that is known of it.
 	Stale bool `json:"stale,omitempty"`
+}
+
+// Scope is the part of a page that an observation is of.
+type Scope struct {
+	ElementRef Ref      `json:"element_ref,omitempty"`
+	GroupRef   GroupRef `json:"group_ref,omitempty"`
+	FrameID    FrameID  `json:"frame_id,omitempty"`
+	// Search: Text is empty, Matches has what was found, and Elements are those whose
+	// name has it.
+	Search string `json:"search,omitempty"`
+	Role   string `json:"role,omitempty"`
+}
+
+// Match is a place where a searched text was found.
+type Match struct {
+	// Text around it.
+	Text string `json:"text"`
+	// Count of finds in it, when there are several.
+	Count int `json:"count,omitempty"`
 }
 
 // Element is something on the page that an agent can act on.

@@ -108,8 +108,14 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{``, `null`, `{}`, `{"url":""}`, `{"url":"  "}`, `{"url":7}`, `{"url":"` + strings.Repeat("a", 8193) + `"}`, `"https://a.example"`, `[]`},
 	},
 	protocol.KindObserve: {
-		[]string{``, `null`, `{}`},
-		[]string{`{"element_ref":"e1"}`, `{"element_ref":"#main"}`, `{"element_ref":1}`},
+		[]string{
+			``, `null`, `{}`, `{"element_ref":"@e1"}`, `{"group_ref":"g2"}`, `{"frame_id":"8A1B"}`, `{"search":"Total","role":"link"}`,
+			`{"element_ref":"e1","search":"` + strings.Repeat("é", 200) + `"}`,
+		},
+		[]string{
+			`{"element_ref":"#main"}`, `{"element_ref":1}`, `{"element_ref":"g1"}`, `{"group_ref":"e1"}`, `{"element_ref":"e1","frame_id":"F"}`,
+			`{"element_ref":"e1","group_ref":"g1"}`, `{"frame_id":"a b"}`, `{"role":"But ton"}`, `{"search":"  "}`, `{"search":"` + strings.Repeat("é", 201) + `"}`,
+		},
 	},
 	protocol.KindObserveNext: {
 		[]string{`{"continuation":"c-1-5"}`, `{"continuation":"c-0-1"}`},
@@ -250,6 +256,13 @@ func TestRefsAreNormalised(t *testing.T) {
 		}
 		if got := action.Args.(*protocol.ExtractArgs).RegionRef; got != "e7" {
 			t.Errorf("region %q became %q", spelling, got)
+		}
+		action, err = parse(protocol.KindObserve, fmt.Sprintf(`{"element_ref":%q}`, spelling))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := action.Args.(*protocol.ObserveArgs).ElementRef; got != "e7" {
+			t.Errorf("scope %q became %q", spelling, got)
 		}
 	}
 }

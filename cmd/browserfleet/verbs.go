@@ -60,7 +60,22 @@ func absolute(text string) error {
 
 type observeCmd struct {
 	verb
-	Next bool `help:"The next slice of what was observed last, as the page was then."`
+	Part   string `arg:"" optional:"" help:"Only what is in this element or record, such as e12 or g3."`
+	Frame  string `help:"Only this frame, by its id." placeholder:"ID"`
+	Search string `help:"Where this text is found, and the elements whose name has it." placeholder:"TEXT"`
+	Role   string `help:"Only elements of this role." placeholder:"ROLE"`
+	Next   bool   `help:"The next slice of what was observed last, as the page was then."`
+}
+
+// args are those of the request.
+func (c *observeCmd) args(s *session) *protocol.ObserveArgs {
+	args := &protocol.ObserveArgs{FrameID: protocol.FrameID(c.Frame), Search: c.Search, Role: c.Role}
+	if strings.HasPrefix(strings.TrimPrefix(strings.TrimPrefix(c.Part, "@"), "ref="), "g") {
+		args.GroupRef = protocol.GroupRef(c.Part)
+	} else {
+		args.Target = s.target(c.Part)
+	}
+	return args
 }
 
 func (c *observeCmd) Run(a *app) error {
@@ -73,7 +88,7 @@ func (c *observeCmd) Run(a *app) error {
 			return s.do(ctx, protocol.KindObserveNext, &protocol.ObserveNextArgs{Continuation: next})
 		})
 	}
-	return c.run(a, protocol.KindObserve, func(*session) protocol.Args { return &protocol.ObserveArgs{} })
+	return c.run(a, protocol.KindObserve, func(s *session) protocol.Args { return c.args(s) })
 }
 
 type clickCmd struct {

@@ -73,7 +73,11 @@ func (b *Browser) shown() *protocol.PageEvidence {
 	if last == nil {
 		return nil
 	}
-	return &protocol.PageEvidence{ObservationID: last.ID, URL: last.URL, Digest: last.Digest}
+	e := &protocol.PageEvidence{ObservationID: last.ID, URL: last.URL}
+	if last.Scope == nil { // the digest of a part says nothing of the page
+		e.Digest = last.Digest
+	}
+	return e
 }
 
 // end is the transition of the action.

@@ -193,7 +193,7 @@ func (r *run) judgeDocument(reason egressproxy.Reason) {
 func (r *run) judgeChange() {
 	t := r.out.Transition
 	if r.action.Kind == protocol.KindDialog && r.out.Verdict == protocol.VerdictNoneYet &&
-		t.Before != nil && t.After != nil && t.Before.Digest != t.After.Digest {
+		t.Before != nil && t.After != nil && t.Before.Digest != "" && t.Before.Digest != t.After.Digest {
 		r.out.Verdict = protocol.VerdictDOMChanged
 	}
 }
@@ -218,7 +218,11 @@ func (r *run) observe(ctx context.Context, late bool) {
 	answering, done := r.b.startAnswering(look)
 	defer done()
 	begun := time.Now()
-	seen, err := r.b.observer.Observe(answering, r.b.tab, r.action.Observe.Budget())
+	query := observation.Query{ObserveBudget: r.action.Observe.Budget()}
+	if args, ok := r.action.Args.(*protocol.ObserveArgs); ok && r.out.Err == nil {
+		query.Args = *args
+	}
+	seen, err := r.b.observer.Look(answering, r.b.tab, query)
 	r.timing.ObserveMS = ms(time.Since(begun))
 	r.out.Observation = seen
 	if err == nil {
@@ -264,6 +268,9 @@ func (b *Browser) stopLoading() {
 // observeError is a look at the page that failed. Nothing was changed by it.
 func observeError(err error) *protocol.Error {
 	code := protocol.CodeActionTimeout
+	if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
+		return refused.WithDispatched(protocol.DispatchedNo)
+	}
 	switch {
 	case errors.Is(err, observation.ErrCrashed):
 		code = protocol.CodePageCrashed

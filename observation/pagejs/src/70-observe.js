@@ -6,6 +6,9 @@
  * @property {number} maxTier elements of a higher tier are counted, not returned
  * @property {number} text how many characters of text to return
  * @property {number[]} [owners] elements that hold frames
+ * @property {{doc: string, id: number}} [region] only what is in it
+ * @property {string} [search] only elements whose name has it, in lower case
+ * @property {string} [role] only elements of this role
  */
 
 /**
@@ -39,17 +42,24 @@ const passRoot = () => {
   return modals.length ? modals[modals.length - 1] : documentElementOf(document);
 };
 
-/** Finds the candidates, and the order of the elements in places. @type {(surroundings: Surroundings, places: Map<Element, number>) => {found: Candidate[], partial: boolean}} */
-const findCandidates = (surroundings, places) => {
+/** Where the pass of a region begins: nowhere when a modal dialog, or inert, keeps users out. @type {(region: Element, surroundings: Surroundings) => Element[]} */
+const regionRoots = (region, surroundings) => {
+  const root = passRoot();
+  if (!root || !flatContains(root, region)) return [];
+  for (let n = flatParent(region); n; n = flatParent(n)) if (hasAttribute(n, "inert")) return [];
+  return surroundings.halves(region);
+};
+
+/** Finds the candidates, and the order of the elements in places. @type {(start: Element[], surroundings: Surroundings, places: Map<Element, number>) => {found: Candidate[], partial: boolean, roots: ShadowRoot[]}} */
+const findCandidates = (start, surroundings, places) => {
   /** @type {Candidate[]} */
   const found = [];
   /** @type {ShadowRoot[]} */
   const roots = [];
-  const root = passRoot();
   const limit = now() + PASS_LIMIT;
   let partial = false;
   let seen = 0;
-  if (root) {
+  for (const root of start) {
     walkFlat(root, (el) => {
       if (partial || ((++seen & 255) === 0 && now() > limit)) return (partial = true);
       if (UNSEEN.has(localName(el)) || hasAttribute(el, "inert")) return true;
@@ -64,8 +74,14 @@ const findCandidates = (surroundings, places) => {
       return localName(el) === "select";
     });
   }
-  knownRoots = roots;
-  return { found, partial };
+  return { found, partial, roots };
+};
+
+/** Those that are asked for; a name costs, so it is asked last. @type {(found: Candidate[], args: ObserveArgs) => Candidate[]} */
+const wantedOf = (found, args) => {
+  if (args.role) found = found.filter((c) => c.role === args.role);
+  const search = args.search;
+  return search ? found.filter((c) => collapse(nameOf(c.el, c.role)).toLowerCase().includes(search)) : found;
 };
 
 /** @type {(el: Element, surface: Element, role: string, order: number, surroundings: Surroundings) => Candidate} */
@@ -126,11 +142,10 @@ const describe = (c, active, surroundings) => {
 /** @type {(box: DOMRect) => number[]} */
 const pageBox = (box) => [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);
 
-/** The page's text as a user sees it, shadow roots at the end. @type {() => string} */
-const pageText = () => {
-  const body = bodyOf(document);
-  let text = body ? innerTextOf(body) : roughText(documentElementOf(document) || document, HASHED_TEXT);
-  for (const root of knownRoots) {
+/** The text as a user sees it, shadow roots at the end. @type {(parts: Element[], roots: ShadowRoot[]) => string} */
+const textOf = (parts, roots) => {
+  let text = parts.map((el) => (el instanceof HTMLElement ? innerTextOf(el) : roughText(el, HASHED_TEXT))).join("\n");
+  for (const root of roots) {
     for (const child of root.children) {
       if (child instanceof HTMLElement && !UNSEEN.has(localName(child))) {
         const part = innerTextOf(child);
@@ -141,19 +156,31 @@ const pageText = () => {
   return text.trim();
 };
 
-/** Observes the page. @type {(args: ObserveArgs) => string} */
+/** The page's text. @type {() => string} */
+const pageText = () => {
+  const body = bodyOf(document) || documentElementOf(document);
+  return textOf(body ? [body] : [], knownRoots);
+};
+
+/** Observes the page, or a region of it. @type {(args: ObserveArgs) => string} */
 const observe = (args) => {
   const surroundings = new Surroundings();
+  const region = args.region ? lookUp(args.region) : null;
+  if (region && !(region instanceof Element)) return stringify(region);
   const owners = args.owners || [];
   const places = placesOf(owners);
-  const { found, partial } = findCandidates(surroundings, places);
-  const shown = found.filter((c) => c.tier <= args.maxTier).sort((a, b) => a.tier - b.tier || a.order - b.order);
+  const top = passRoot();
+  const start = region ? regionRoots(region, surroundings) : top ? [top] : [];
+  const { found, partial, roots } = findCandidates(start, surroundings, places);
+  if (!region) knownRoots = roots;
+  const wanted = wantedOf(found, args);
+  const shown = wanted.filter((c) => c.tier <= args.maxTier).sort((a, b) => a.tier - b.tier || a.order - b.order);
   shown.length = Math.min(shown.length, args.elements);
   const active = deepActive();
-  const text = pageText();
+  const text = region ? textOf(surroundings.halves(region), roots) : pageText();
   /** @type {Map<number, string>} */
   const groups = new Map();
-  lastBox.clear();
+  if (!region) lastBox.clear();
   const elements = shown.map((c) => {
     if (c.record) groups.set(identify(c.record), surroundings.title(c.record).label);
     return describe(c, active, surroundings);
@@ -167,7 +194,7 @@ const observe = (args) => {
     total_text: codePoints(text),
     text_hash: hash(text.slice(0, HASHED_TEXT)),
     elements,
-    total: found.length,
+    total: wanted.length,
     partial,
     frames: heldFrames(owners, places),
     groups: Array.from(groups, ([id, label]) => ({ id, label })),

@@ -36,6 +36,9 @@ func Observation(w io.Writer, o *protocol.Observation, maxText int) {
 	for _, d := range o.PendingDialogs {
 		fmt.Fprintf(w, "  dialog open: %s %q [%s]\n", d.Type, Line(d.Message, maxName), d.ID)
 	}
+	if o.TotalMatches != nil {
+		fmt.Fprintf(w, "  (found %d times)\n", *o.TotalMatches)
+	}
 	for _, e := range o.Elements {
 		fmt.Fprintln(w, Element(e))
 	}
@@ -94,6 +97,10 @@ func Element(e protocol.Element) string {
 
 func pageText(w io.Writer, o *protocol.Observation, maxText int) {
 	text := strings.TrimSpace(Text(o.Text))
+	for _, m := range o.Matches {
+		text += Line(m.Text, maxText) + "\n"
+	}
+	text = strings.TrimSpace(text)
 	if text == "" || maxText == 0 {
 		return
 	}
