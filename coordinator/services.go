@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -180,87 +179,11 @@ func (c *Coordinator) fate(ctx context.Context, key protocol.OwnerKey, body []by
 		reply.Error = protocol.Errorf(protocol.CodeInvalidArgument, "request: want the id of a request")
 		return reply
 	}
-	s := c.cfg.Shards.Of(key)
-	if err := c.findFate(ctx, s, key, q.Request, &reply); err != nil {
+	f := fate{log: proving{c.cfg.Conn}, shard: c.cfg.Shards.Of(key), key: key, id: q.Request}
+	told, err := f.find(ctx)
+	if err != nil {
 		reply.Error = protocol.Errorf(protocol.CodeUnavailable, "%v", err)
+		return reply
 	}
-	return reply
-}
-
-func (c *Coordinator) findFate(ctx context.Context, s protocol.Shard, key protocol.OwnerKey, id protocol.RequestID, reply *protocol.ResultReply) error {
-	if found, err := c.answered(ctx, s, key, id, reply); found || err != nil {
-		return err
-	}
-	rec, _, err := ownerlog.Read(ctx, c.cfg.Conn, s, key)
-	if err != nil {
-		return err
-	}
-	if rec != nil && (holds(rec.InflightQ, id) || holds(rec.InflightC, id)) {
-		reply.Fate = protocol.FateRunning
-		return nil
-	}
-	position, err := c.position(ctx, s, key, rec, id)
-	if err != nil {
-		return err
-	}
-	if position > 0 {
-		reply.Fate, reply.Position = protocol.FateQueued, position
-		return nil
-	}
-	// It may have been answered between the two reads.
-	if found, err := c.answered(ctx, s, key, id, reply); found || err != nil {
-		return err
-	}
-	reply.Fate = protocol.FateNotStored
-	if _, at, err := protocol.ParseRequestID(string(id)); (err == nil && time.Since(at) > protocol.ResendHorizon) || (rec != nil && rec.IsDone(id)) {
-		reply.Fate = protocol.FateTooOld
-	}
-	return nil
-}
-
-func holds(in *protocol.Inflight, id protocol.RequestID) bool { return in != nil && in.Request == id }
-
-func (c *Coordinator) answered(ctx context.Context, s protocol.Shard, key protocol.OwnerKey, id protocol.RequestID, reply *protocol.ResultReply) (bool, error) {
-	m, err := c.cfg.Conn.LeaderLast(ctx, protocol.ResStream(s), protocol.ResSubject(s, key, id))
-	if errors.Is(err, natsx.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	reply.Fate, reply.Result = protocol.FateAnswered, &protocol.Result{}
-	return true, json.Unmarshal(m.Data, reply.Result)
-}
-
-// position counts the requests before id in its queue, from 1; 0 when it is not
-// there.
-func (c *Coordinator) position(ctx context.Context, s protocol.Shard, key protocol.OwnerKey, rec *protocol.OwnerRecord, id protocol.RequestID) (int, error) {
-	stream, err := ownerlog.LookAt(ctx, c.cfg.Conn, s)
-	if err != nil {
-		return 0, err
-	}
-	if rec != nil {
-		_ = stream.Settle(rec) // whoever claims the owner says so
-	}
-	for _, lane := range []protocol.Lane{protocol.LaneQueue, protocol.LaneControl} {
-		var from protocol.Seq
-		if rec != nil {
-			from = rec.Cursor(lane)
-		}
-		for n := 1; n <= protocol.QueueDepth; n++ {
-			m, err := c.cfg.Conn.LeaderNext(ctx, protocol.ActStream(s), protocol.ActSubject(s, key, lane), from+1)
-			if errors.Is(err, natsx.ErrNotFound) {
-				break
-			}
-			if err != nil {
-				return 0, err
-			}
-			a := protocol.Admit(protocol.Stored{Key: key, Lane: lane, Seq: m.Seq, StoredAt: m.Time, Data: m.Data}, stream.Created)
-			if a.ID == id {
-				return n, nil
-			}
-			from = m.Seq
-		}
-	}
-	return 0, nil
+	return told
 }

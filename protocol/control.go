@@ -101,12 +101,23 @@ type ResultQuery struct {
 	Request RequestID `json:"request"`
 }
 
-// Fates of a request, as fleet.result tells them.
+// Fates of a request, as fleet.result tells them. While the servers cannot tell
+// (one that leads a stream again has not caught up), the reply is the error
+// unavailable: ask again.
 const (
-	FateAnswered  = "answered"
-	FateQueued    = "queued"
-	FateRunning   = "running"
-	FateTooOld    = "too_old"
+	// FateAnswered comes with the result.
+	FateAnswered = "answered"
+	// FateQueued comes with the position in the owner's queue.
+	FateQueued  = "queued"
+	FateRunning = "running"
+	// FateTooOld: it was answered, and the result is not kept any more; or its id is
+	// too old to be sent again, and nothing tells whether it was ever stored. For
+	// the name of a request without an id: the stream went past its sequence, or is
+	// another one.
+	FateTooOld = "too_old"
+	// FateNotStored: it is safe to send it again, under the same id. The name of a
+	// request without an id is told so only where the stream never came to its
+	// sequence.
 	FateNotStored = "not_stored"
 )
 

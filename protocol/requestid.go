@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -115,4 +116,16 @@ func uuid7Time(s string) (time.Time, bool) {
 // stream was made anew.
 func SequenceRequestID(seq Seq, streamCreated time.Time) RequestID {
 	return RequestID(fmt.Sprintf("s%d-%d", seq, streamCreated.Unix()))
+}
+
+// ParseSequenceRequestID reads a name that SequenceRequestID made: the sequence,
+// and the stream's creation in Unix seconds.
+func ParseSequenceRequestID(id RequestID) (seq Seq, created int64, ok bool) {
+	digits, seconds, cut := strings.Cut(strings.TrimPrefix(string(id), "s"), "-")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	at, err2 := strconv.ParseInt(seconds, 10, 64)
+	if !cut || err != nil || err2 != nil || SequenceRequestID(Seq(n), time.Unix(at, 0)) != id {
+		return 0, 0, false // one name has one spelling
+	}
+	return Seq(n), at, true
 }

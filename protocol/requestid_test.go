@@ -131,3 +131,20 @@ func FuzzRequestID(f *testing.F) {
 		}
 	})
 }
+
+func TestASequenceRequestIDHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[protocol.RequestID]protocol.Seq{
+		"s4711-1764537600": 4711, "s18446744073709551615-1": 1<<64 - 1,
+		"": 0, "s": 0, "s-": 0, "4711-1764537600": 0, "s4711": 0, "s4711-": 0, "s04711-1": 0, "s+1-1": 0, "s1-+1": 0, "s1-01": 0,
+		"s1-2-3": 0, "ss1-2": 0, "s18446744073709551616-1": 0, "s1-9223372036854775808": 0,
+	} {
+		seq, created, ok := protocol.ParseSequenceRequestID(id)
+		if seq != want || ok != (want != 0) {
+			t.Errorf("%q: %d %d %v, want %d", id, seq, created, ok, want)
+		}
+		if ok && protocol.SequenceRequestID(seq, time.Unix(created, 0)) != id {
+			t.Errorf("%q: read as %d of %d", id, seq, created)
+		}
+	}
+}
