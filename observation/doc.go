@@ -54,6 +54,14 @@
 // the page's after secrets were taken out (up to 500,000 characters of a document, or
 // the observation is partial). Finds near each other are one match with a count.
 //
+// # Differences
+//
+// What was shown in the newest four observations, slices included, is kept. A look
+// with Since is answered by what changed since then, if that is smaller in JSON, and
+// says so in its field difference; else it is whole, with the reason. An element that
+// the budget pushed out of sight is not removed. A difference is always within one
+// document.
+//
 // # Slices
 //
 // What a look reads beyond its budgets is kept until the next one: 60,000 characters,

@@ -33,6 +33,7 @@ type Observer struct {
 	told       map[protocol.DialogID]bool // recent dialogs that were shown
 	owners     map[protocol.FrameID]owner
 	reading    *reading // of the newest observation
+	kept       []*kept  // the newest ones, the newest last
 	tokens     int      // of continuations
 	hide       func(text string, cut bool) string
 }
@@ -79,7 +80,8 @@ func (o *Observer) Look(ctx context.Context, page Page, query Query) (*protocol.
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	p.rank()
-	return o.build(page.State(), p, unread, q), nil
+	obs := o.build(page.State(), p, unread, q)
+	return o.answer(obs, p.Doc, q.Since), nil
 }
 
 // build makes the observation that the agent is shown. A page that fits the budget
@@ -151,6 +153,11 @@ func (o *Observer) LastKnown(page Page, budget protocol.ObserveBudget) *protocol
 		obs.Digest = digest(obs, "")
 	}
 	o.last = obs
+	if budget.Since != "" {
+		told := *obs
+		told.Difference = &protocol.Difference{Since: budget.Since, Whole: protocol.WholeStale}
+		return &told
+	}
 	return obs
 }
 

@@ -135,6 +135,9 @@ func (p *pass) rank() {
 	})
 }
 
+// record is the one that it is in.
+func (e *passElement) record() node { return node{Frame: e.at.Frame, Doc: e.at.Doc, ID: e.Group} }
+
 func (e *passElement) shown(ref protocol.Ref, group protocol.GroupRef) protocol.Element {
 	return protocol.Element{
 		Ref: ref, FrameID: e.at.Frame, Role: e.Role, Name: e.Name, InputType: e.Type, Value: e.Value, Href: e.Href,

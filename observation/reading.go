@@ -120,7 +120,7 @@ func (o *Observer) show(r *reading, obs *protocol.Observation, shown []passEleme
 		o.refs.byRef[ref].Page = obs.PageID
 		var group protocol.GroupRef
 		if e.Group != 0 {
-			record := node{Frame: e.at.Frame, Doc: e.at.Doc, ID: e.Group}
+			record := e.record()
 			group = o.refs.group(record)
 			at, ok := groups[group]
 			if !ok {
@@ -169,6 +169,7 @@ func (o *Observer) Next(s State, token protocol.Continuation) (*protocol.Observa
 	obs.PendingDialogs = s.Dialogs
 	obs.Elements, obs.Groups, obs.Matches = nil, nil, nil
 	o.slice(r, &obs, maxTier)
+	o.goOn(&obs)
 	return &obs, nil
 }
 

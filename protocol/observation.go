@@ -1,6 +1,9 @@
 package protocol
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Budgets of an observation, in characters (Unicode code points) and elements.
 const (
@@ -37,10 +40,15 @@ type ObserveOptions struct {
 	// Frames is all for the whole tree of frames; empty for the first 30, and
 	// cross-site ones at most two deep.
 	Frames string `json:"frames,omitempty"`
+	// Since is an observation: what changed since then is shown, where that is
+	// smaller than the whole.
+	Since ObservationID `json:"since,omitempty"`
 }
 
 // FramesAll asks for the whole tree of frames.
 const FramesAll = "all"
+
+var observationPattern = regexp.MustCompile(`^o-[0-9]{1,19}-[1-9][0-9]{0,8}$`)
 
 // Validate checks mode and budgets.
 func (o *ObserveOptions) Validate() *Error {
@@ -49,6 +57,9 @@ func (o *ObserveOptions) Validate() *Error {
 	}
 	if o.Frames != "" && o.Frames != FramesAll {
 		return Errorf(CodeInvalidArgument, "frames %q: want all, or nothing", clip(o.Frames, 20))
+	}
+	if o.Since != "" && !observationPattern.MatchString(string(o.Since)) {
+		return Errorf(CodeInvalidArgument, "since %q: want the id of an observation, such as o-1-5", clip(string(o.Since), 40))
 	}
 	if n := o.MaxTextChars; n != nil && (*n < 0 || *n > MaxTextChars) {
 		return Errorf(CodeInvalidArgument, "max_text_chars %d: want 0-%d", *n, MaxTextChars)
@@ -69,6 +80,8 @@ type ObserveBudget struct {
 	MaxTier int
 	// AllFrames: the tree of frames is shown whole.
 	AllFrames bool
+	// Since asks for a difference.
+	Since ObservationID
 }
 
 // Budget resolves the options; nil means the defaults.
@@ -89,7 +102,7 @@ func (o *ObserveOptions) Budget() ObserveBudget {
 	if o.MaxElements != nil {
 		b.Elements = *o.MaxElements
 	}
-	b.AllFrames = o.Frames == FramesAll
+	b.AllFrames, b.Since = o.Frames == FramesAll, o.Since
 	return b
 }
 
@@ -111,6 +124,9 @@ type Observation struct {
 	// Scope is what was asked for when that was not the whole page: everything here
 	// is of it.
 	Scope *Scope `json:"scope,omitempty"`
+	// Difference is there when one was asked for. Unless its Whole says otherwise,
+	// Text and Elements are empty, and what changed is in it.
+	Difference *Difference `json:"difference,omitempty"`
 	// Matches are where a searched text was found; TotalMatches is how many there
 	// are, MatchOffset how many came in earlier slices.
 	Matches        []Match `json:"matches,omitempty"`
@@ -170,6 +186,41 @@ type Scope struct {
 	Search string `json:"search,omitempty"`
 	Role   string `json:"role,omitempty"`
 }
+
+// Difference is what changed since another observation.
+type Difference struct {
+	Since ObservationID `json:"since"`
+	// Whole is why the observation is shown whole instead: navigated (there is another
+	// document), not_smaller, unknown (it is not kept, or of another generation),
+	// other_scope, other_tab or stale.
+	Whole string `json:"whole,omitempty"`
+	// Added are elements that were not shown then. Changed were, as something else.
+	Added   []Element `json:"added,omitempty"`
+	Changed []Element `json:"changed,omitempty"`
+	// Removed were shown then, and are not among what was read now.
+	Removed []Ref `json:"removed,omitempty"`
+	// Text that was shown then is the same if this is nil.
+	Text *TextChange `json:"text,omitempty"`
+	// Navigated: the URL is another one, of the same document.
+	Navigated bool `json:"navigated,omitempty"`
+}
+
+// TextChange replaces a part of a text, in characters.
+type TextChange struct {
+	Offset  int    `json:"offset"`
+	Removed int    `json:"removed,omitempty"`
+	Added   string `json:"added,omitempty"`
+}
+
+// Reasons for showing an observation whole.
+const (
+	WholeNavigated  = "navigated"
+	WholeNotSmaller = "not_smaller"
+	WholeUnknown    = "unknown"
+	WholeOtherScope = "other_scope"
+	WholeOtherTab   = "other_tab"
+	WholeStale      = "stale"
+)
 
 // Match is a place where a searched text was found.
 type Match struct {

@@ -33,6 +33,8 @@ func TestEnvelopeLimits(t *testing.T) {
 		{"budget that overflows to a small one", `,"budget_ms":18446744073710`, false},
 		{"all of an observation", `,"observe":{"mode":"document","max_text_chars":12000,"max_elements":100}`, true},
 		{"nothing of an observation", `,"observe":{"max_text_chars":0,"max_elements":0}`, true},
+		{"a difference", `,"observe":{"since":"o-1-5"}`, true},
+		{"a difference to nothing", `,"observe":{"since":"e5"}`, false},
 		{"unknown mode", `,"observe":{"mode":"everything"}`, false},
 		{"too much text", `,"observe":{"max_text_chars":12001}`, false},
 		{"too many elements", `,"observe":{"max_elements":101}`, false},

@@ -29,10 +29,11 @@ type observeFlags struct {
 	Mode        string `help:"How much of the page: summary, interactive or document." enum:"summary,interactive,document" default:"summary"`
 	MaxText     *int   `help:"Characters of text." placeholder:"N"`
 	MaxElements *int   `help:"Elements." placeholder:"N"`
+	Since       string `help:"Only what changed since this observation, where that is less." placeholder:"ID"`
 }
 
 func (o *observeFlags) options() protocol.ObserveOptions {
-	return protocol.ObserveOptions{Mode: protocol.Mode(o.Mode), MaxTextChars: o.MaxText, MaxElements: o.MaxElements}
+	return protocol.ObserveOptions{Mode: protocol.Mode(o.Mode), MaxTextChars: o.MaxText, MaxElements: o.MaxElements, Since: protocol.ObservationID(o.Since)}
 }
 
 // session is one verb's connection.

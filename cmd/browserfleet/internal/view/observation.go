@@ -42,6 +42,9 @@ func Observation(w io.Writer, o *protocol.Observation, maxText int) {
 	for _, e := range o.Elements {
 		fmt.Fprintln(w, Element(e))
 	}
+	if o.Difference != nil {
+		difference(w, o.Difference)
+	}
 	if o.ElementsTruncated {
 		fmt.Fprintf(w, "  (%s of %d elements)\n", span(o.ElementOffset, len(o.Elements)), o.TotalElements)
 	}
@@ -54,6 +57,24 @@ func Observation(w io.Writer, o *protocol.Observation, maxText int) {
 	}
 	if o.UnkeptElements > 0 || o.UnkeptTextChars > 0 {
 		fmt.Fprintf(w, "  (the page has %d elements and %d characters more, which were not kept)\n", o.UnkeptElements, o.UnkeptTextChars)
+	}
+}
+
+// difference is what changed, with a mark before each line.
+func difference(w io.Writer, d *protocol.Difference) {
+	if d.Whole != "" {
+		fmt.Fprintf(w, "  (whole, not as a difference to %s: %s)\n", d.Since, d.Whole)
+		return
+	}
+	fmt.Fprintf(w, "  (since %s: %d added, %d changed, %d removed)\n", d.Since, len(d.Added), len(d.Changed), len(d.Removed))
+	for _, e := range d.Added {
+		fmt.Fprintln(w, "added "+Element(e))
+	}
+	for _, e := range d.Changed {
+		fmt.Fprintln(w, "changed "+Element(e))
+	}
+	for _, ref := range d.Removed {
+		fmt.Fprintf(w, "removed [ref=%s]\n", ref)
 	}
 }
 
