@@ -35,6 +35,17 @@ func (o *Owner) Click(ctx context.Context, ref protocol.Ref, opts ...Option) (*p
 	return o.Do(ctx, protocol.KindClick, &protocol.ClickArgs{Target: at(ref)}, opts...)
 }
 
+// ClickWith clicks with another button, several times, with keys held or at a place in
+// the element's box.
+func (o *Owner) ClickWith(ctx context.Context, args protocol.ClickArgs, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindClick, &args, opts...)
+}
+
+// Hover moves the pointer over an element.
+func (o *Owner) Hover(ctx context.Context, ref protocol.Ref, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindHover, &protocol.HoverArgs{Target: at(ref)}, opts...)
+}
+
 // Fill replaces the value of a text field. Not for secrets.
 func (o *Owner) Fill(ctx context.Context, ref protocol.Ref, value string, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindFill, &protocol.FillArgs{Target: at(ref), Value: value}, opts...)

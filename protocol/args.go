@@ -85,14 +85,6 @@ func (a *ObserveNextArgs) Validate() *Error {
 	return nil
 }
 
-// ClickArgs click an element.
-type ClickArgs struct {
-	Target
-}
-
-// Validate checks the target.
-func (a *ClickArgs) Validate() *Error { return a.check(true) }
-
 // MaxValueBytes bounds what one fill may write.
 const MaxValueBytes = 64 << 10
 

@@ -9,6 +9,7 @@ const (
 	KindObserve        Kind = "observe"
 	KindObserveNext    Kind = "observe_next"
 	KindClick          Kind = "click"
+	KindHover          Kind = "hover"
 	KindFill           Kind = "fill"
 	KindFillCredential Kind = "fill_credential"
 	KindPress          Kind = "press"
@@ -62,6 +63,7 @@ var kinds = map[Kind]KindInfo{
 	KindObserve:        {LaneQueue, EffectRead, false, false, func() Args { return &ObserveArgs{} }},
 	KindObserveNext:    {LaneQueue, EffectRead, true, false, func() Args { return &ObserveNextArgs{} }},
 	KindClick:          {LaneQueue, EffectWrite, true, true, func() Args { return &ClickArgs{} }},
+	KindHover:          {LaneQueue, EffectWrite, true, true, func() Args { return &HoverArgs{} }},
 	KindFill:           {LaneQueue, EffectWrite, true, true, func() Args { return &FillArgs{} }},
 	KindFillCredential: {LaneQueue, EffectWrite, true, true, func() Args { return &FillCredentialArgs{} }},
 	KindPress:          {LaneQueue, EffectWrite, true, false, func() Args { return &PressArgs{} }},

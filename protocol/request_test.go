@@ -128,8 +128,19 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{``, `{}`, `{"action":"switch"}`, `{"action":"list","index":1}`, `{"action":"close","index":-1}`, `{"action":"select","url":"https://a.example/"}`, `{"action":"new","url":"` + strings.Repeat("a", 8193) + `"}`},
 	},
 	protocol.KindClick: {
-		[]string{`{"element_ref":"e1"}`, `{"element_ref":"ref=e1","observation_id":"o-1-2"}`},
-		[]string{``, `{}`, `{"element_ref":""}`, `{"element_ref":"button.buy"}`, `{"selector":"#buy"}`},
+		[]string{
+			`{"element_ref":"e1"}`, `{"element_ref":"ref=e1","observation_id":"o-1-2"}`, `{"element_ref":"e1","button":"right","count":1}`,
+			`{"element_ref":"e1","button":"middle","count":3,"modifiers":["Control","Shift"],"offset":{"x":0,"y":12.5}}`, `{"element_ref":"e1","modifiers":[]}`,
+		},
+		[]string{
+			``, `{}`, `{"element_ref":""}`, `{"element_ref":"button.buy"}`, `{"selector":"#buy"}`, `{"element_ref":"e1","button":"back"}`, `{"element_ref":"e1","count":4}`,
+			`{"element_ref":"e1","count":-1}`, `{"element_ref":"e1","modifiers":["Ctrl"]}`, `{"element_ref":"e1","modifiers":["Alt","Alt"]}`,
+			`{"element_ref":"e1","offset":{"x":-1,"y":0}}`, `{"element_ref":"e1","offset":{"x":1e30,"y":0}}`, `{"element_ref":"e1","offset":[1,2]}`,
+		},
+	},
+	protocol.KindHover: {
+		[]string{`{"element_ref":"e1"}`, `{"element_ref":"@e1","offset":{"x":3,"y":4}}`},
+		[]string{``, `{}`, `{"element_ref":"#menu"}`, `{"element_ref":"e1","offset":{"x":0,"y":-4}}`},
 	},
 	protocol.KindFill: {
 		[]string{`{"element_ref":"e1","value":""}`, `{"element_ref":"e1","value":"` + strings.Repeat("a", protocol.MaxValueBytes) + `"}`},

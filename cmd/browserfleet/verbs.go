@@ -91,15 +91,6 @@ func (c *observeCmd) Run(a *app) error {
 	return c.run(a, protocol.KindObserve, func(s *session) protocol.Args { return c.args(s) })
 }
 
-type clickCmd struct {
-	verb
-	Ref string `arg:"" help:"Element, such as e12."`
-}
-
-func (c *clickCmd) Run(a *app) error {
-	return c.run(a, protocol.KindClick, func(s *session) protocol.Args { return &protocol.ClickArgs{Target: s.target(c.Ref)} })
-}
-
 type fillCmd struct {
 	verb
 	Ref  string `arg:"" help:"Field, such as e3."`

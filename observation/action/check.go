@@ -23,7 +23,7 @@ func (r *run) check(ctx context.Context, act protocol.Action) *protocol.Error {
 		r.disarm()
 		return refused
 	}
-	if failed := r.clickIn(acting, t, check, &p); failed != nil {
+	if failed := r.clickIn(acting, t, check, &p, leftOnce); failed != nil {
 		return failed
 	}
 	if failed := r.settle(ctx, p.Mark); failed != nil {

@@ -25,10 +25,20 @@
 // # Round trips
 //
 //	click, check   2: prepare; moved, pressed, released in one pipeline
+//	hover          3: prepare; moved; is it over the element
 //	fill           4: prepare; focus; insert; read back (text is inserted only
 //	               where the page has confirmed the focus)
 //	select         2: prepare; choose
 //	press          3 with a ref, 2 without
+//
+// # Guard
+//
+// A click is armed with the target in the call that prepares it: a press that hits
+// something else is kept from the page, with all that follows it (81-guard.js). What
+// came is told with the first look at the page, which costs nothing more. A click
+// that was kept from the page is sent again, as often as that may help; one that
+// nobody heard of is answered dispatched=unknown. Each press of a double click is
+// judged by itself.
 //
 // # Frames
 //

@@ -22,7 +22,7 @@ type watched struct {
 // in the coordinates of the page.
 func (r *run) reach(ctx context.Context, t observation.Target, args prepareArgs, p *prepared) *protocol.Error {
 	for try := 1; ; try++ {
-		x, y, scrolled, refused := r.outwards(ctx, t, p.X, p.Y)
+		x, y, scrolled, refused := r.outwards(ctx, t, p.X, p.Y, args.Guard)
 		if refused != nil {
 			return refused
 		}
@@ -42,7 +42,7 @@ func (r *run) reach(ctx context.Context, t observation.Target, args prepareArgs,
 }
 
 // outwards maps a point of the target's frame to the page.
-func (r *run) outwards(ctx context.Context, t observation.Target, inX, inY float64) (x, y float64, scrolled bool, refused *protocol.Error) {
+func (r *run) outwards(ctx context.Context, t observation.Target, inX, inY float64, guarded bool) (x, y float64, scrolled bool, refused *protocol.Error) {
 	holders, known := r.observer.Holders(t.Frame)
 	if !known {
 		return 0, 0, false, r.fail(ctx, "check "+string(t.Ref), observation.ErrFrameGone)
@@ -53,7 +53,7 @@ func (r *run) outwards(ctx context.Context, t observation.Target, inX, inY float
 		var p prepared
 		view := observation.Within(r.page, h.Parent)
 		args := prepareArgs{
-			Doc: h.Doc, ID: h.ID, Kind: forFrame, X: x, Y: y, Guard: true,
+			Doc: h.Doc, ID: h.ID, Kind: forFrame, X: x, Y: y, Guard: guarded,
 			Patience: patience.Milliseconds(), Deadline: restLimit.Milliseconds(),
 		}
 		if err := observation.Read(ctx, view, "prepare", args, &p); err != nil {
@@ -66,81 +66,6 @@ func (r *run) outwards(ctx context.Context, t observation.Target, inX, inY float
 		r.around = append(r.around, watched{view, p.Mark})
 	}
 	return x, y, scrolled, nil
-}
-
-// maxClicks is how often a click is sent that the page was kept from; two frames are
-// drawn between them.
-const maxClicks = 10
-
-// clickIn clicks at the prepared point. Into a frame the browser aims by the picture
-// that it drew last: a click that landed elsewhere was kept from the page, so it is
-// sent once more, as often as that may help.
-func (r *run) clickIn(ctx context.Context, t observation.Target, args prepareArgs, p *prepared) *protocol.Error {
-	for try := 1; ; try++ {
-		if err := r.pipeline(ctx, r.page, clickAt(p.X, p.Y)...); err != nil {
-			r.disarm()
-			return r.fail(ctx, args.Kind, err)
-		}
-		if r.frame == "" {
-			return nil
-		}
-		missed := r.landed(ctx)
-		if missed == "" {
-			return nil
-		}
-		if try == maxClicks {
-			return protocol.Errorf(protocol.CodeCovered, "%s: the click came to %s instead and was kept from the page", t.Ref, missed).
-				WithDispatched(protocol.DispatchedYes)
-		}
-		if err := observation.Read(ctx, r.page, "firstLook", lookArgs{}, nil); err != nil {
-			return r.fail(ctx, args.Kind, err)
-		}
-		var refused *protocol.Error
-		target := protocol.Target{ElementRef: t.Ref}
-		if _, *p, refused = r.prepare(ctx, target, args); refused != nil || p.Done {
-			return refused
-		}
-	}
-}
-
-// landed disarms the guards and says what a click came to that missed the target;
-// empty when it arrived, and when nobody knows: the page went on.
-func (r *run) landed(ctx context.Context) (missed string) {
-	guards := make([]observation.Call, 0, 1+len(r.around))
-	guards = append(guards, observation.Begin(r.view, "disarm", struct{}{}))
-	for _, w := range r.around {
-		guards = append(guards, observation.Begin(w.page, "disarm", struct{}{}))
-	}
-	for i := range guards {
-		var g struct {
-			Hit    bool   `json:"hit"`
-			Missed string `json:"missed"`
-		}
-		if err := guards[i].Once(ctx, &g); err != nil || g.Hit {
-			for _, rest := range guards[i+1:] {
-				rest.Forget()
-			}
-			if err != nil { // behind a dialog, say
-				r.disarm()
-			}
-			return ""
-		}
-		if missed == "" {
-			missed = observation.Cut(g.Missed, maxMessage)
-		}
-	}
-	return missed
-}
-
-// disarm lets everything through again, without waiting.
-func (r *run) disarm() {
-	if r.frame == "" {
-		return
-	}
-	post(r.view, "disarm")
-	for _, w := range r.around {
-		post(w.page, "disarm")
-	}
 }
 
 // watchAround begins to count the changes of the page that the target's frame is in.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserfleet/browserfleet/observation"
 	"github.com/browserfleet/browserfleet/supervisor/cdp"
 )
@@ -66,22 +64,4 @@ func (r *run) awaitInput(ctx context.Context, to observation.Page, pending *cdp.
 // frameLeft: the target's frame got another document, or is gone.
 func (r *run) frameLeft(s observation.State) bool {
 	return r.frame != "" && s.Left(r.frame, r.before)
-}
-
-// clickAt is a click of the left button.
-func clickAt(x, y float64) []command {
-	moved := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y}
-	pressed := input.DispatchMouseEventParams{
-		Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y,
-		Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1,
-	}
-	released := input.DispatchMouseEventParams{
-		Type: input.DispatchMouseEventTypeMouseReleased, X: x, Y: y,
-		Button: input.MouseButtonLeft, ClickCount: 1,
-	}
-	return []command{
-		{input.CommandDispatchMouseEvent, moved},
-		{input.CommandDispatchMouseEvent, pressed},
-		{input.CommandDispatchMouseEvent, released},
-	}
 }

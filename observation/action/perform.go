@@ -50,13 +50,17 @@ type run struct {
 	around   []watched
 	observer *observation.Observer
 	dispatch func() error
-	before   observation.State
-	sent     bool
-	secret   string
-	ticks    int
-	begun    time.Time
-	last     time.Time
-	did      Performed
+	// armed: the guard of the target's document is, and first is what it told
+	// together with the first look at the page after a click.
+	armed  bool
+	first  *firstLook
+	before observation.State
+	sent   bool
+	secret string
+	ticks  int
+	begun  time.Time
+	last   time.Time
+	did    Performed
 }
 
 type performer func(*run, context.Context, protocol.Action) *protocol.Error
@@ -64,6 +68,7 @@ type performer func(*run, context.Context, protocol.Action) *protocol.Error
 var performers = map[protocol.Kind]performer{
 	protocol.KindOpen:           (*run).open,
 	protocol.KindClick:          (*run).click,
+	protocol.KindHover:          (*run).hover,
 	protocol.KindFill:           (*run).fill,
 	protocol.KindFillCredential: (*run).fillCredential,
 	protocol.KindPress:          (*run).press,

@@ -10,6 +10,7 @@ import (
 // What the page's script checks for.
 const (
 	forClick  = "click"
+	forHover  = "hover"
 	forFill   = "fill"
 	forSecret = "secret"
 	forSelect = "select"
@@ -32,9 +33,17 @@ type prepareArgs struct {
 	// X and Y are a point of a frame's viewport.
 	X float64 `json:"x,omitempty"`
 	Y float64 `json:"y,omitempty"`
+	// Offset is a place in the element's box; nil is wherever it can be hit.
+	Offset *protocol.Point `json:"offset,omitempty"`
 	// Guard keeps from the page what lands elsewhere, until disarm.
 	Guard bool `json:"guard,omitempty"`
 }
+
+// guarded: what presses at a point, see the guard of the page's script.
+func (a prepareArgs) guarded() bool { return a.Kind == forClick || a.Kind == forCheck }
+
+// aimed: what needs a point of the page.
+func (a prepareArgs) aimed() bool { return a.guarded() || a.Kind == forHover }
 
 // prepared is what the checks found.
 type prepared struct {
@@ -69,15 +78,16 @@ func (r *run) prepare(ctx context.Context, target protocol.Target, args prepareA
 	args.Doc, args.ID, args.Print = t.Doc(), t.NodeID(), t.Print
 	args.Patience, args.Deadline = patience.Milliseconds(), restLimit.Milliseconds()
 	r.frame, r.view, r.around = t.Frame, observation.Within(r.page, t.Frame), nil
-	args.Guard = t.Frame != "" && (args.Kind == forClick || args.Kind == forCheck)
+	r.first, args.Guard = nil, args.guarded()
 	if err := observation.Read(ctx, r.view, "prepare", args, &p); err != nil {
 		return t, p, r.fail(ctx, "check "+string(t.Ref), err)
 	}
 	refused = named(t, p.refusal)
+	r.armed = args.Guard && refused == nil && !p.Done
 	if refused != nil || p.Done || t.Frame == "" {
 		return t, p, refused
 	}
-	if args.Guard {
+	if args.aimed() {
 		refused := r.reach(ctx, t, args, &p)
 		if refused != nil {
 			r.disarm()

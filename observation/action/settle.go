@@ -14,6 +14,7 @@ import (
 type look struct {
 	Changes int  `json:"changes"`
 	Quiet   bool `json:"quiet"`
+	Guard   came `json:"guard"`
 }
 
 type lookArgs struct {
@@ -48,7 +49,9 @@ func (r *run) looks(ctx context.Context, function string, args lookArgs, l *look
 // answer is none_yet, at once. Else until DOM and network were quiet for 100 ms,
 // at most 5 s; a navigation until its DOMContentLoaded, at most 30 s.
 func (r *run) settle(ctx context.Context, mark int) *protocol.Error {
-	r.did.Dispatch = r.lap()
+	if r.first == nil {
+		r.did.Dispatch = r.lap()
+	}
 	r.did.Dispatched = protocol.DispatchedYes
 	changes, err := r.comeToRest(ctx, mark)
 	r.did.Settle = r.lap()
@@ -68,8 +71,7 @@ func (r *run) comeToRest(ctx context.Context, mark int) (int, error) {
 	}
 	resting, cancel := limit(ctx, settleLimit)
 	defer cancel()
-	var l look
-	err := r.looks(resting, "firstLook", lookArgs{Mark: mark}, &l)
+	l, err := r.firstLook(resting, mark)
 	atRest := l.Changes == 0
 	for {
 		s := r.page.State()
@@ -87,6 +89,15 @@ func (r *run) comeToRest(ctx context.Context, mark int) (int, error) {
 		err = r.rest(resting, mark, r.isBusy(s), &l)
 		atRest = l.Quiet
 	}
+}
+
+// firstLook takes the one that told where a click landed, if there is one.
+func (r *run) firstLook(ctx context.Context, mark int) (l look, err error) {
+	if r.first != nil {
+		return r.first.look, r.first.err
+	}
+	err = r.looks(ctx, "firstLook", lookArgs{Mark: mark}, &l)
+	return l, err
 }
 
 // rest waits for quiet on the network, then for quiet in the DOM: what an answer

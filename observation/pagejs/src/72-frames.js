@@ -65,13 +65,13 @@ const pointHere = (el, x, y) => {
   ];
 };
 
-/** Scrolls what is around the frame until the point is in view, or in its middle. @type {(el: HTMLElement, x: number, y: number, middle: boolean) => void} */
-const scrollToPoint = (el, x, y, middle) => {
+/** Scrolls what is around an element until a place in it is in view, or in its middle. @type {(el: Element, place: () => number[], middle: boolean) => void} */
+const scrollToPoint = (el, place, middle) => {
   const page = scrollingElementOf(document);
   for (let n = flatParent(el); n; n = flatParent(n)) {
     if (n !== page && (n === bodyOf(document) || !/auto|scroll|hidden|overlay/.test(styleOf(n).overflow))) continue;
     const area = n === page ? new DOMRect(0, 0, innerWidth, innerHeight) : rectOf(n);
-    const [left, top] = pointHere(el, x, y);
+    const [left, top] = place();
     const inside = left > area.left && left < area.right && top > area.top && top < area.bottom;
     if (inside && !middle) continue;
     scrollElementBy(n, { left: left - area.left - area.width / 2, top: top - area.top - area.height / 2, behavior: "instant" });
@@ -85,7 +85,7 @@ const reachPoint = (el, x, y) => {
   /** @type {Element | null} */
   let cover = null;
   for (const scroll of [null, false, true]) {
-    if (scroll !== null) scrollToPoint(el, x, y, scroll);
+    if (scroll !== null) scrollToPoint(el, () => pointHere(el, x, y), scroll);
     const [left, top] = pointHere(el, x, y);
     const hit = elementAt(left, top);
     let holder = /** @type {Element | null} */ (el);

@@ -6,9 +6,10 @@
  * @property {string} doc the document's token
  * @property {number} id
  * @property {string} print the fingerprint that the agent was shown
- * @property {string} kind click, fill, secret, select, check, press, scroll, frame
+ * @property {string} kind click, hover, fill, secret, select, check, press, scroll, frame
  * @property {number} [x] of a frame: a point of its viewport, to be brought into view
  * @property {number} [y]
+ * @property {{x: number, y: number}} [offset] where in the box, from its top left; its middle when absent
  * @property {boolean} [guard] arms the guard for the element, or for none when it holds a frame
  * @property {number} patience ms to wait for an obstacle to go
  * @property {number} deadline ms to wait for a moving target
@@ -116,6 +117,36 @@ const bringIntoView = (el, surface) => {
   return { ...test, scrolled: before.top !== after.top || before.left !== after.left };
 };
 
+/** Brings a place in the box into view. @type {(el: Element, surface: Element, offset: {x: number, y: number}) => Verdict} */
+const aimAt = (el, surface, offset) => {
+  const before = boxOf(surface);
+  if (offset.x >= before.width || offset.y >= before.height) {
+    const size = Math.round(before.width) + " x " + Math.round(before.height);
+    return refuse("bad_argument", "the offset " + offset.x + "," + offset.y + " lies outside of " + called(el) + ", which is " + size);
+  }
+  const place = () => {
+    const box = boxOf(surface);
+    return [box.left + offset.x, box.top + offset.y];
+  };
+  /** @type {Element | null} */
+  let cover = null;
+  for (const scroll of [null, false, true]) {
+    if (scroll !== null) scrollToPoint(surface, place, scroll);
+    const [x, y] = place();
+    const hit = elementAt(x, y);
+    if (reaches(el, hit)) {
+      const after = boxOf(surface);
+      return { x, y, scrolled: before.top !== after.top || before.left !== after.left };
+    }
+    cover = hit || cover;
+  }
+  if (!cover) return refuse("not_visible", "that place of " + called(el) + " cannot be scrolled into view", true);
+  return refuse("covered", "that place of " + called(el) + " is covered by " + called(cover), true);
+};
+
+/** Elements whose events come to another document, or to none. */
+const ELSEWHERE = new Set(["iframe", "frame", "object", "embed"]);
+
 /** Whether something animates el or an ancestor of it. @type {(el: Element) => boolean} */
 const isAnimated = (el) => {
   for (let n = /** @type {Element | null} */ (el); n; n = flatParent(n)) {
@@ -145,10 +176,14 @@ const tryPrepare = (el, args) => {
     const reached = reachPoint(/** @type {HTMLElement} */ (el), args.x || 0, args.y || 0);
     return reached.error ? reached : { ...reached, surface };
   }
-  if (isDisabled(el)) return refuse("disabled", called(el) + " is disabled", true);
+  if (args.kind !== "hover" && isDisabled(el)) return refuse("disabled", called(el) + " is disabled", true);
   const special = CHECKS[args.kind] ? CHECKS[args.kind](el, args) : null;
   if (special && (special.error || special.done)) return special;
   if (args.kind === "fill" || args.kind === "secret" || args.kind === "select") return { ...special, surface };
+  if (args.offset) {
+    const aimed = aimAt(el, surface, args.offset);
+    return aimed.error ? aimed : { ...special, surface, ...aimed };
+  }
   const view = bringIntoView(el, surface);
   if (!view.point) {
     if (!view.cover) return refuse("not_visible", called(el) + " cannot be scrolled into view", true);
@@ -184,7 +219,7 @@ const prepare = async (args) => {
     }
     if (needed < 0) needed = verdict.x !== undefined && isRestless(el, verdict) ? 2 : 0;
     if (rested >= needed) {
-      if (args.guard && !verdict.done) arm(args.kind === "frame" ? null : el);
+      if (args.guard && !verdict.done) armFor(el, args, verdict);
       return finishPrepare(el, verdict);
     }
     if (now() - start > args.deadline) return stringify(refuse("moving", called(el) + " does not stop moving"));
@@ -196,11 +231,24 @@ const prepare = async (args) => {
   }
 };
 
+/** A click on a frame or plugin comes to no guard of this document. @type {(el: Element, args: PrepareArgs, verdict: Verdict) => void} */
+const armFor = (el, args, verdict) => {
+  if (args.kind === "frame") return arm(null);
+  const hit = elementAt(verdict.x, verdict.y);
+  if (!hit || !ELSEWHERE.has(localName(hit))) arm(el);
+};
+
 /** @type {(el: Element, verdict: Verdict) => string} */
 const finishPrepare = (el, verdict) => {
   delete verdict.surface;
   watchChanges();
   return stringify({ ...verdict, mark: changes, value: isSecret(el) ? undefined : cut(fieldValue(el), MAX_VALUE), checked: checkedState(el, actionRole(el)) || undefined });
+};
+
+/** Whether the pointer is over an element. @type {(args: {doc: string, id: number}) => string} */
+const isHovered = (args) => {
+  const el = lookUp(args);
+  return stringify({ gone: !(el instanceof Element), hovered: el instanceof Element && matches(el, ":hover") });
 };
 
 /** Whether a ref is there and visible: for waiting. @type {(args: {doc: string, id: number}) => string} */

@@ -41,12 +41,12 @@ const ticked = (tick) => {
   if (tick && typeof binding === "function") binding(tick);
 };
 
-/** Two frames after now: how much has changed since mark? @type {(args: {mark: number, tick?: string}) => Promise<string>} */
+/** Two frames after now: how much has changed since mark, and where did a click land? @type {(args: {mark: number, tick?: string}) => Promise<string>} */
 const firstLook = async (args) => {
   await nextFrame();
   await nextFrame();
   ticked(args.tick);
-  return stringify({ changes: changes - args.mark });
+  return stringify({ changes: changes - args.mark, guard: whatCame() });
 };
 
 /** Waits until nothing has changed for quiet ms, at most limit ms; fresh: for quiet ms from now on. @type {(args: {mark: number, quiet: number, limit: number, fresh?: boolean, tick?: string}) => Promise<string>} */

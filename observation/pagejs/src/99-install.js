@@ -2,7 +2,7 @@
 
 Object.defineProperty(globalThis, "browserfleet", {
   value: Object.freeze({
-    token: documentToken, document, own, observe, prepare, disarm, isShown, focusField, setField, readField, choose, readChecked,
+    token: documentToken, document, own, observe, prepare, disarm, isShown, isHovered, focusField, setField, readField, choose, readChecked,
     focusElement, scrollPage, firstLook, rest, watch, unwatch, waitForText, extractTable, extractLinks, extractList,
     extractArticle,
   }),

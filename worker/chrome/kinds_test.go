@@ -1,0 +1,73 @@
+package chrome
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/browserfleet/browserfleet/checkpoints"
+	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/worker/environment"
+)
+
+// hands is a browser on a page that writes down what is done to it.
+type hands struct {
+	*bench
+	browser *Browser
+	seen    *protocol.Observation
+}
+
+func newHands(t *testing.T, html string) *hands {
+	t.Helper()
+	b := newBench(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<!doctype html><title>Bench</title><script>function say(s){o.textContent+=s+';'}</script><div style='height:400px'>"+html+"</div><output id=o></output>")
+	}))
+	ctx := context60(t)
+	browser, _ := b.open(ctx, &checkpoints.Loaded{}, 1)
+	h := &hands{bench: b, browser: browser}
+	h.request(protocol.KindOpen, map[string]any{"url": b.site.URL})
+	return h
+}
+
+// request runs a request as it comes from the wire.
+func (h *hands) request(kind protocol.Kind, args map[string]any) *environment.Outcome {
+	h.t.Helper()
+	raw, err := json.Marshal(map[string]any{"v": 1, "kind": kind, "args": args})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	act, refused := protocol.ParseAction(raw, protocol.LaneQueue)
+	if refused != nil {
+		h.t.Fatalf("%s: %v", raw, refused)
+	}
+	out := h.browser.Run(context60(h.t), &act, func() error { return nil })
+	if out.Observation != nil {
+		h.seen = out.Observation
+	}
+	return out
+}
+
+// on is the ref of what was seen last.
+func (h *hands) on(role, name string) protocol.Ref {
+	h.t.Helper()
+	return ref(h.t, h.seen, role, name).ElementRef
+}
+
+// says checks what the page has written down, in the result's own observation.
+func (h *hands) says(out *environment.Outcome, want string) {
+	h.t.Helper()
+	if got := h.ok(out).Observation.Text; got != want {
+		h.t.Errorf("the page says %q, want %q", got, want)
+	}
+}
+
+func TestPointerActions(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<button onclick="say('click '+event.detail)" oncontextmenu="say('menu '+event.ctrlKey)" onmouseenter="say('over')">B</button>`)
+	button := h.on("button", "B")
+	h.says(h.request(protocol.KindHover, map[string]any{"element_ref": button}), "B\nover;")
+	h.says(h.request(protocol.KindClick, map[string]any{"element_ref": button, "button": "right", "modifiers": []string{"Control"}}), "B\nover;menu true;")
+	h.says(h.request(protocol.KindClick, map[string]any{"element_ref": button, "count": 2, "offset": map[string]any{"x": 1, "y": 1}}), "B\nover;menu true;click 1;click 2;")
+}
