@@ -38,7 +38,8 @@
 //     against what they use of all shards.
 //
 //   - The services fleet.result, fleet.describe, fleet.list and bf.ops.*, from
-//     leader reads, in a queue group: any coordinator answers them.
+//     leader reads, in a queue group: any coordinator answers them. Lists come from
+//     any replica that has what the leader had when the question came.
 //
 // # What it never does
 //

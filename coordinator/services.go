@@ -91,12 +91,18 @@ func respond(m *nats.Msg, body any) {
 	}
 }
 
-// owners lists records, of one tenant or ("*") of all. Listing may be some
-// milliseconds behind.
+// owners lists records, of one tenant or ("*") of all, at most maxListed. They are
+// read from any replica that has what the leader had when it was asked: a list is
+// as new as leader reads, without one for each of a thousand owners.
 func (c *Coordinator) owners(ctx context.Context, tenant protocol.Tenant) protocol.OwnersReply {
 	reply := protocol.OwnersReply{V: protocol.Version, Owners: []protocol.OwnerInfo{}}
 	for s := range c.cfg.Shards.Total {
 		shard := protocol.Shard(s)
+		last, err := c.cfg.Conn.StreamLast(ctx, protocol.OwnStream(shard))
+		if err != nil {
+			reply.Error = protocol.Errorf(protocol.CodeUnavailable, "%v", err)
+			return reply
+		}
 		counts, err := c.cfg.Conn.SubjectCounts(ctx, protocol.OwnStream(shard), "bf.own."+shard.String()+"."+string(tenant)+".*")
 		if err != nil {
 			reply.Error = protocol.Errorf(protocol.CodeUnavailable, "%v", err)
@@ -110,7 +116,7 @@ func (c *Coordinator) owners(ctx context.Context, tenant protocol.Tenant) protoc
 		if room := maxListed - len(reply.Owners); len(subjects) > room {
 			subjects, reply.Truncated = subjects[:room], true
 		}
-		records, err := c.cfg.Conn.DirectLastMulti(ctx, protocol.OwnStream(shard), subjects)
+		records, err := c.cfg.Conn.LastMulti(ctx, protocol.OwnStream(shard), subjects, last)
 		if err != nil {
 			reply.Error = protocol.Errorf(protocol.CodeUnavailable, "%v", err)
 			return reply

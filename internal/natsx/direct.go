@@ -100,6 +100,18 @@ func status(m *nats.Msg) (code int, ok bool) {
 // DirectLastMulti reads the newest message of each subject from any replica, in
 // batches. Subjects without a message are not in the map. It may be stale.
 func (c *Conn) DirectLastMulti(ctx context.Context, stream string, subjects []string) (map[string]Message, error) {
+	return c.lastMulti(ctx, stream, subjects, 0)
+}
+
+// LastMulti is DirectLastMulti of replicas that have everything up to least, which
+// StreamLast told: so the answer is not older than that moment. A replica that is
+// behind is asked again for a few milliseconds; then the leader is, one subject
+// after another.
+func (c *Conn) LastMulti(ctx context.Context, stream string, subjects []string, least protocol.Seq) (map[string]Message, error) {
+	return c.lastMulti(ctx, stream, subjects, least)
+}
+
+func (c *Conn) lastMulti(ctx context.Context, stream string, subjects []string, least protocol.Seq) (map[string]Message, error) {
 	for _, s := range subjects {
 		if err := checkRead(stream, s); err != nil {
 			return nil, err
@@ -109,7 +121,14 @@ func (c *Conn) DirectLastMulti(ctx context.Context, stream string, subjects []st
 	defer cancel()
 	out := make(map[string]Message, len(subjects))
 	for batch := range slices.Chunk(subjects, multiLastMax) {
-		if err := c.lastBatch(ctx, stream, batch, out); err != nil {
+		if err := c.lastBatch(ctx, stream, batch, least, out); err != nil {
+			return nil, fmt.Errorf("read %d subjects of %s: %w", len(batch), stream, err)
+		}
+		if least == 0 {
+			continue
+		}
+		// The rest of a long answer may have come of another replica.
+		if err := c.lastMissing(ctx, stream, batch, out); err != nil {
 			return nil, fmt.Errorf("read %d subjects of %s: %w", len(batch), stream, err)
 		}
 	}
@@ -126,20 +145,52 @@ var errSilent = errors.New("the rest of an answer does not come")
 // multiLastBytes and says how many it held back; the rest is asked for again
 // from the next sequence on, as of the same moment. An answer whose end was lost
 // with a connection, which has come back since, is asked for again as well.
-func (c *Conn) lastBatch(ctx context.Context, stream string, batch []string, out map[string]Message) error {
+func (c *Conn) lastBatch(ctx context.Context, stream string, batch []string, least protocol.Seq, out map[string]Message) error {
 	req := multiLast{Subjects: batch, MaxBytes: multiLastBytes}
 	silence := firstSilence
-	for {
+	for late := 0; ; {
 		end, err := c.lastOnce(ctx, stream, req, out, silence)
 		if errors.Is(err, errSilent) {
 			silence *= 2
 			continue
+		}
+		if err == nil && end.upTo < uint64(least) {
+			if late++; late < lateTries && pause(ctx, latePause) == nil {
+				continue
+			}
+			return c.lastEach(ctx, stream, batch, out)
 		}
 		if err != nil || end.pending == 0 || end.lastSeq < req.Seq {
 			return err
 		}
 		req.Seq, req.UpTo = end.lastSeq+1, end.upTo
 	}
+}
+
+// A replica that is behind was seen to be so by up to 3.4 ms.
+const (
+	lateTries = 3
+	latePause = 5 * time.Millisecond
+)
+
+// lastEach reads a batch from the leader.
+func (c *Conn) lastEach(ctx context.Context, stream string, batch []string, out map[string]Message) error {
+	for _, s := range batch {
+		one, err := c.LeaderLast(ctx, stream, s)
+		switch {
+		case err == nil:
+			out[s] = one
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}
+
+// lastMissing is lastEach for what did not come.
+func (c *Conn) lastMissing(ctx context.Context, stream string, batch []string, out map[string]Message) error {
+	missing := slices.DeleteFunc(slices.Clone(batch), func(s string) bool { _, have := out[s]; return have })
+	return c.lastEach(ctx, stream, missing, out)
 }
 
 type multiLast struct {
@@ -209,15 +260,8 @@ func (c *Conn) lastEnd(ctx context.Context, stream string, req multiLast, code i
 	default:
 		return multiEnd{}, fmt.Errorf("multi_last: status %d %.80q", code, m.Header.Get(headerDescription))
 	}
-	for _, s := range req.Subjects {
-		if _, have := out[s]; have || whole {
-			continue
-		}
-		one, err := c.LeaderLast(ctx, stream, s)
-		switch {
-		case err == nil:
-			out[s] = one
-		case !errors.Is(err, ErrNotFound):
+	if !whole {
+		if err := c.lastMissing(ctx, stream, req.Subjects, out); err != nil {
 			return multiEnd{}, err
 		}
 	}

@@ -10,6 +10,7 @@
 //	ReadPush          a republished message: a hint with the payload in it
 //	DirectNext, Multi any replica; cheap; may be stale (3.4 ms on a quiet R3
 //	                  stream: 119 of 3,000 reads right after the PubAck)
+//	LastMulti         a replica that has all that its leader had a moment before
 //	LeaderLast, Next  the leader; behind only where it was cut off, leads again,
 //	                  and has not applied yet what it missed (a second or two)
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -94,6 +95,10 @@ func TestEverySubjectIsCheckedTokenByToken(t *testing.T) {
 			_, err := c.DirectLastMulti(ctx, st, []string{actOne, su})
 			return err
 		},
+		"LastMulti": func(ctx context.Context, st, su string) error {
+			_, err := c.LastMulti(ctx, st, []string{actOne, su}, 1)
+			return err
+		},
 		"PurgeTo": func(ctx context.Context, st, su string) error { return c.PurgeTo(ctx, st, su, 1) },
 		"CAS":     func(ctx context.Context, _, su string) error { _, err := c.CAS(ctx, su, nil, nil, 0); return err },
 		"Create":  func(ctx context.Context, _, su string) error { _, err := c.Create(ctx, su, nil, nil); return err },
@@ -108,7 +113,7 @@ func TestEverySubjectIsCheckedTokenByToken(t *testing.T) {
 		}
 	}
 	for _, stream := range []string{"", "BF_ACT_*", "BF_ACT_0.x", ">"} {
-		for _, name := range []string{"LeaderLast", "LeaderNext", "DirectNext", "DirectLastMulti", "PurgeTo"} {
+		for _, name := range []string{"LeaderLast", "LeaderNext", "DirectNext", "DirectLastMulti", "LastMulti", "PurgeTo"} {
 			if err := calls[name](within(t), stream, actOne); !errors.Is(err, natsx.ErrToken) {
 				t.Errorf("%s of stream %q: %v", name, stream, err)
 			}
@@ -138,6 +143,9 @@ func TestReadsOfWhatIsNotThere(t *testing.T) {
 		if !errors.Is(err, natsx.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", name, err)
 		}
+	}
+	if got, err := c.LastMulti(within(t), "BF_ACT_0", []string{actOne}, 99); err != nil || len(got) != 0 {
+		t.Errorf("LastMulti: %v, %v", got, err)
 	}
 	if got, err := c.DirectLastMulti(within(t), "BF_ACT_0", []string{actOne}); err != nil || len(got) != 0 {
 		t.Errorf("DirectLastMulti: %v, %v", got, err)
@@ -304,6 +312,43 @@ func TestAnAnswerWithAHoleIsCompletedFromTheLeader(t *testing.T) {
 	}
 	if len(asked) != 2 { // o2 and, behind the hole, o3
 		t.Errorf("the leader was asked %d times", len(asked))
+	}
+}
+
+// A replica that is behind what its leader had is asked again, and then the leader
+// is.
+func TestALateReplicaIsNotBelievedWhereItMustBeAsFarAsTheLeaderWas(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		late int // how often it is behind
+		want protocol.Seq
+	}{
+		"it catches up": {1, 3}, "it stays behind": {99, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := bare(t)
+			var asked atomic.Int32
+			_, err := c.NC.Subscribe("$JS.API.DIRECT.GET.BF_OWN_0", func(m *nats.Msg) {
+				seq, upTo := 1, 2
+				if int(asked.Add(1)) > tc.late {
+					seq, upTo = 3, 3
+				}
+				_ = c.NC.PublishMsg(&nats.Msg{Subject: m.Reply, Header: nats.Header{
+					"Nats-Subject": {"bf.own.0.a.o1"}, "Nats-Sequence": {strconv.Itoa(seq)}, "Nats-Num-Pending": {"0"},
+					"Nats-Last-Sequence": {"0"}, "Nats-Time-Stamp": {"2026-01-02T03:04:05Z"}, "Nats-Stream": {"BF_OWN_0"},
+				}})
+				sendStatus(t, c, m.Reply, fmt.Sprintf("NATS/1.0 204 EOB\r\nNats-Num-Pending: 0\r\nNats-Last-Sequence: %d\r\nNats-UpTo-Sequence: %d\r\n\r\n", seq, upTo))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer(t, c, "$JS.API.STREAM.MSG.GET.BF_OWN_0", `{"message":{"subject":"bf.own.0.a.o1","seq":9,"time":"2026-01-02T03:04:05Z"}}`, nil)
+			got, err := c.LastMulti(within(t), "BF_OWN_0", []string{"bf.own.0.a.o1"}, 3)
+			if err != nil || got["bf.own.0.a.o1"].Seq != tc.want {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
 	}
 }
 
