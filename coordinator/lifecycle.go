@@ -156,11 +156,6 @@ func (c *Coordinator) checkAcquire(q *protocol.AcquireQuery) *protocol.Error {
 	if err := q.Check(); err != nil {
 		return err
 	}
-	if q.Policy != "" {
-		// Never ignored: an agent that asks for a narrower policy must not get
-		// the wider one.
-		return protocol.Errorf(protocol.CodePolicyDenied, "this fleet has no policy of that name")
-	}
 	if _, err := time.LoadLocation(q.Timezone); err != nil {
 		return protocol.Errorf(protocol.CodeInvalidArgument, "timezone: there is no %s", q.Timezone)
 	}
@@ -189,6 +184,9 @@ func (c *Coordinator) acquiring(q *protocol.AcquireQuery) life {
 	}
 	waits := &patient{as: q.Lease}
 	return func(ctx context.Context, s *shard, key protocol.OwnerKey) (protocol.AcquireReply, bool) {
+		if q.Policy != "" && c.quotas.lacks(key.Tenant, q.Policy) {
+			return refusal(protocol.Errorf(protocol.CodePolicyDenied, "this tenant has no policy of that name")), true
+		}
 		if err, over := c.unable(q.Requires); err != nil {
 			return refusal(err), over
 		}

@@ -25,8 +25,10 @@ var DefaultQuotas = protocol.Quotas{Owners: 50_000, Environments: 5_000, QueueBy
 // quotaBook is what the tenants may use, as the operators wrote it.
 type quotaBook struct {
 	defaults protocol.Quotas
-	mu       sync.Mutex // guards tenants
+	mu       sync.Mutex // guards tenants and policies
 	tenants  map[protocol.Tenant]protocol.Quotas
+	// policies are the keys of those that an agent may name.
+	policies map[string]bool
 	// read is closed when every document was read once.
 	read     chan struct{}
 	readOnce sync.Once
@@ -34,8 +36,22 @@ type quotaBook struct {
 
 func newQuotaBook(defaults protocol.Quotas) *quotaBook {
 	return &quotaBook{
-		defaults: fill(defaults, DefaultQuotas), tenants: map[protocol.Tenant]protocol.Quotas{}, read: make(chan struct{}),
+		defaults: fill(defaults, DefaultQuotas), tenants: map[protocol.Tenant]protocol.Quotas{}, policies: map[string]bool{},
+		read: make(chan struct{}),
 	}
+}
+
+// lacks reports whether the tenant has no policy of that name. Before the documents
+// were read nobody knows: then the worker decides.
+func (b *quotaBook) lacks(t protocol.Tenant, policy string) bool {
+	select {
+	case <-b.read:
+	default:
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.policies[protocol.PolicyKey(t, policy)]
 }
 
 // await waits until the documents were read: a leader that does not know them
@@ -92,7 +108,7 @@ func (c *Coordinator) followQuotas(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", protocol.PolicyBucket, err)
 	}
-	watch, err := bucket.Watch(ctx, "tenant.*.quotas")
+	watch, err := bucket.WatchFiltered(ctx, []string{"tenant.*.quotas", "tenant.*.policy.*"})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", protocol.PolicyBucket, err)
 	}
@@ -117,6 +133,12 @@ func (c *Coordinator) followQuotas(ctx context.Context) error {
 // onQuotas takes a document. One that cannot be read changes nothing: an
 // operator's slip must neither open a tenant nor stop it.
 func (c *Coordinator) onQuotas(entry jetstream.KeyValueEntry) {
+	if _, _, err := protocol.ParsePolicyKey(entry.Key()); err == nil {
+		c.quotas.mu.Lock()
+		defer c.quotas.mu.Unlock()
+		c.quotas.policies[entry.Key()] = entry.Operation() == jetstream.KeyValuePut
+		return
+	}
 	name := strings.TrimSuffix(strings.TrimPrefix(entry.Key(), "tenant."), ".quotas")
 	tenant, err := protocol.ParseTenant(name)
 	if err != nil {

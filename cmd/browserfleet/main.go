@@ -60,6 +60,7 @@ type commands struct {
 
 	Owners   ownersCmd   `cmd:"" group:"operator" help:"List owners, or explain one."`
 	Workers  workersCmd  `cmd:"" group:"operator" help:"List or drain workers."`
+	Policies policiesCmd `cmd:"" group:"operator" help:"Read, write and explain the policies of tenants."`
 	Doctor   doctorCmd   `cmd:"" group:"operator" help:"Check what a fleet on this machine needs."`
 	Loadtest loadtestCmd `cmd:"" group:"operator" help:"Put load on a fleet and check its promises."`
 	Bench    benchCmd    `cmd:"" group:"operator" help:"Measure what a fleet on this machine can do, with its bars."`

@@ -27,6 +27,9 @@ type Browser struct {
 
 	supervised *supervisor.Supervisor
 	proxy      *egressproxy.Proxy
+	// policy is the egress policy that holds now; released ends its updates.
+	policy   atomic.Pointer[egressproxy.Compiled]
+	released func()
 	// page and tab are the current one's; tabs are all that were looked at.
 	page     *supervisor.Page
 	tab      *tab.Tab
@@ -143,6 +146,9 @@ func (b *Browser) Close(ctx context.Context) error {
 	b.closeOnce.Do(func() {
 		if b.stop != nil {
 			b.stop()
+		}
+		if b.released != nil {
+			b.released()
 		}
 		for _, t := range b.tabs {
 			t.Close()

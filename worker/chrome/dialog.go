@@ -13,8 +13,8 @@ import (
 	"github.com/browserfleet/browserfleet/supervisor"
 )
 
-// policies are the supervisor's names for the protocol's.
-var policies = map[protocol.DialogPolicy]supervisor.DialogPolicy{
+// dialogPolicies are the supervisor's names for the protocol's.
+var dialogPolicies = map[protocol.DialogPolicy]supervisor.DialogPolicy{
 	protocol.DialogMustRespond: supervisor.PolicyAsk,
 	protocol.DialogAutoDismiss: supervisor.PolicyDismiss,
 	protocol.DialogAutoAccept:  supervisor.PolicyAccept,
@@ -26,7 +26,7 @@ func (c *Config) dialogPolicy(own protocol.DialogPolicy) supervisor.DialogPolicy
 	if own == "" {
 		own = c.Dialogs
 	}
-	return policies[own]
+	return dialogPolicies[own]
 }
 
 // Answer answers a dialog; it may be called while Run runs.

@@ -18,11 +18,15 @@ import (
 	"github.com/browserfleet/browserfleet/supervisor/chromium"
 	"github.com/browserfleet/browserfleet/worker/credentials"
 	"github.com/browserfleet/browserfleet/worker/environment"
+	"github.com/browserfleet/browserfleet/worker/policies"
 )
 
 // Config is what every environment of a worker shares.
 type Config struct {
-	Chromium    chromium.Options
+	Chromium chromium.Options
+	// Policies are the tenants' named ones; nil for Policy alone.
+	Policies *policies.Book
+	// Policy is the worker's own, without Policies.
 	Policy      *egressproxy.Compiled
 	Credentials *credentials.Store
 	Logger      *slog.Logger
@@ -62,6 +66,9 @@ type Launcher struct {
 // NewLauncher checks nothing: Open does, each time. The pool stays empty, and
 // nobody knows whether browsers can be opened, unless RunPool runs.
 func NewLauncher(cfg Config) *Launcher {
+	if cfg.Policies == nil {
+		cfg.Policies = policies.Fixed(cfg.Policy)
+	}
 	// RunPool holds one more in its hand.
 	return &Launcher{cfg: cfg, pool: make(chan *warm, max(0, cfg.Warm-1)), ready: newReadiness(cfg.Logger)}
 }
@@ -74,7 +81,6 @@ func (l *Launcher) Open(ctx context.Context, spec environment.Spec) (environment
 	}
 	page := w.supervised.Page()
 	page.SetGeneration(uint64(spec.Generation))
-	w.supervised.SetDialogPolicy(l.cfg.dialogPolicy(spec.Dialogs), l.cfg.DialogTimeout)
 	b := &Browser{
 		cfg: &l.cfg, key: spec.Key, generation: spec.Generation, supervised: w.supervised, proxy: w.proxy,
 		tabs: make(map[protocol.PageID]*tab.Tab), observer: observation.New(spec.Generation), masker: newMasker(l.cfg.Credentials.Secrets(spec.Key)),
@@ -82,14 +88,15 @@ func (l *Launcher) Open(ctx context.Context, spec environment.Spec) (environment
 	}
 	b.observer.Hide(b.masker.whole)
 	b.show(page)
-	w.supervised.SetPopups(l.cfg.Popups)
+	w.proxy.SetLive(spec.Live)
+	if err := b.obey(ctx, spec); err != nil {
+		return nil, nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	}
 	report, err := capture.Restore(ctx, session{page: page}, spec.Loaded, spec.Generation)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("restore the state: %w", err), b.Close(context.WithoutCancel(ctx)))
 	}
 	b.state = spec.Loaded.State
-	w.proxy.SetLive(spec.Live)
-	w.proxy.SetPolicy(l.cfg.Policy)
 	b.startWatch(spec.Tell)
 	l.cfg.Logger.Info("opened a browser", "owner", spec.Key.String(), "generation", spec.Generation,
 		"pid", w.supervised.Process().PID(), "proxy", w.proxy.Addr())

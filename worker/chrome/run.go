@@ -81,7 +81,7 @@ func (r *run) perform(ctx context.Context) {
 			return failed
 		})
 	case *protocol.OpenArgs:
-		u, err := r.b.cfg.Policy.CheckNavigation(args.URL)
+		u, err := r.b.policy.Load().CheckNavigation(args.URL)
 		if err != nil {
 			r.refuse(navigationError(err))
 			return

@@ -125,7 +125,7 @@ func (r *run) tabs(ctx context.Context, args *protocol.TabsArgs) {
 		return
 	}
 	if args.Action == protocol.TabsNew && args.URL != "" {
-		u, err := r.b.cfg.Policy.CheckNavigation(args.URL)
+		u, err := r.b.policy.Load().CheckNavigation(args.URL)
 		if err != nil {
 			r.refuse(navigationError(err))
 			return

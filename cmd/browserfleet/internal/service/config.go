@@ -10,6 +10,7 @@ import (
 	"github.com/browserfleet/browserfleet/internal/natsx"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/worker/chrome"
 )
 
 // Process is what every service has.
@@ -218,7 +219,7 @@ func (c *WorkerConfig) Validate() error {
 	c.Draining.check(&p)
 	checkName(&p, "WORKER_NAME", c.WorkerName)
 	p.need("KEYRING_FILE", c.KeyringFile)
-	if _, ok := popupPolicies[c.Popups]; !ok {
+	if _, ok := chrome.PopupPolicies[c.Popups]; !ok {
 		p.add("POPUPS", "%q: want deny or adopt", c.Popups)
 	}
 	if !slices.Contains(protocol.DialogPolicies, protocol.DialogPolicy(c.DialogPolicy)) {

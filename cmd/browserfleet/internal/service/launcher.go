@@ -17,6 +17,7 @@ import (
 	"github.com/browserfleet/browserfleet/worker/chrome"
 	"github.com/browserfleet/browserfleet/worker/credentials"
 	"github.com/browserfleet/browserfleet/worker/environment"
+	"github.com/browserfleet/browserfleet/worker/policies"
 	"github.com/browserfleet/browserfleet/worker/simulated"
 )
 
@@ -29,11 +30,10 @@ type launcher struct {
 	environment.Launcher
 	product string       // for heartbeats
 	ready   func() error // nil: always
-	close   func()
+	// policies are to be followed once there is a connection; nil for none.
+	policies *policies.Book
+	close    func()
 }
-
-// popupPolicies are by their names in the configuration.
-var popupPolicies = map[string]supervisor.PopupPolicy{"deny": supervisor.PopupsDeny, "adopt": supervisor.PopupsAdopt}
 
 // newLauncher is the one place that knows which kinds of browser there are.
 func newLauncher(ctx context.Context, cfg WorkerConfig, log *slog.Logger) (*launcher, error) {
@@ -48,7 +48,7 @@ func newLauncher(ctx context.Context, cfg WorkerConfig, log *slog.Logger) (*laun
 	if err != nil {
 		return nil, err
 	}
-	policy, err := cfg.policy(ctx)
+	book, err := cfg.policies(ctx, log)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func newLauncher(ctx context.Context, cfg WorkerConfig, log *slog.Logger) (*laun
 	}
 	browsers := chrome.NewLauncher(chrome.Config{
 		Chromium: chromium.Options{Binary: binary, Scratch: cfg.ScratchDir, AllowNoSandbox: cfg.AllowNoSandbox},
-		Policy:   policy, Credentials: secrets, Logger: log, Warm: cfg.WarmBrowsers,
-		Limits: cfg.browsers(), Heartbeat: supervisor.Heartbeat{HostSlow: hostSlow}, Popups: popupPolicies[cfg.Popups],
+		Policies: book, Credentials: secrets, Logger: log, Warm: cfg.WarmBrowsers,
+		Limits: cfg.browsers(), Heartbeat: supervisor.Heartbeat{HostSlow: hostSlow}, Popups: chrome.PopupPolicies[cfg.Popups],
 		Dialogs: protocol.DialogPolicy(cfg.DialogPolicy), DialogTimeout: cfg.DialogTimeout,
 		EscapeHatch: hatch,
 	})
@@ -74,6 +74,7 @@ func newLauncher(ctx context.Context, cfg WorkerConfig, log *slog.Logger) (*laun
 		Launcher: browsers,
 		product:  fmt.Sprintf("%s %s", binary.Kind, version),
 		ready:    browsers.Ready,
+		policies: book,
 		close:    startUpkeep(ctx, cfg, browsers, log),
 	}, nil
 }
@@ -89,9 +90,9 @@ func (c *WorkerConfig) escapeHatch() (*chrome.EscapeHatch, error) {
 	return chrome.NewEscapeHatch(c.CDPMethods)
 }
 
-// policy is the egress policy with the fleet's own listeners, which it cannot
-// open.
-func (c *WorkerConfig) policy(ctx context.Context) (*egressproxy.Compiled, error) {
+// policies are those of the tenants beside the worker's own, all with the fleet's
+// listeners, which none can open.
+func (c *WorkerConfig) policies(ctx context.Context, log *slog.Logger) (*policies.Book, error) {
 	var p egressproxy.Policy
 	if c.PolicyFile != "" {
 		text, err := os.ReadFile(c.PolicyFile)
@@ -106,7 +107,11 @@ func (c *WorkerConfig) policy(ctx context.Context) (*egressproxy.Compiled, error
 	if err != nil {
 		return nil, err
 	}
-	return egressproxy.Compile(p, listeners)
+	own, err := egressproxy.Compile(p, listeners)
+	if err != nil {
+		return nil, err
+	}
+	return policies.New(own, listeners, log), nil
 }
 
 // startUpkeep removes what dead workers of this host left, now and again, keeps

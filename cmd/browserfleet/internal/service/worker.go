@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
+	"github.com/browserfleet/browserfleet/internal/natsx"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/browserfleet/browserfleet/telemetry"
 	"github.com/browserfleet/browserfleet/worker"
+	"github.com/browserfleet/browserfleet/worker/policies"
 )
 
 // probeTimeout bounds the question whether the store keeps its promises.
@@ -56,6 +59,9 @@ func (i *instance) runWorker(ctx context.Context, cfg WorkerConfig, id protocol.
 		return err
 	}
 	defer conn.Close()
+	if launcher.policies != nil {
+		defer startPolicies(ctx, launcher.policies, conn)()
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("name of this host: %w", err)
@@ -153,3 +159,14 @@ func (m meter) OwnersHeld(n int) { m.count.OwnersHeld(context.Background(), n) }
 func (m meter) Suspended() { m.count.Suspended(context.Background()) }
 
 func (m meter) NotSaved(n int) { m.count.NotSaved(context.Background(), n) }
+
+// startPolicies follows the tenants' policies; the returned function ends it and waits.
+func startPolicies(ctx context.Context, book *policies.Book, conn *natsx.Conn) func() {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a drain still saves, under the policies
+	var done sync.WaitGroup
+	done.Go(func() { book.Run(ctx, conn) })
+	return func() {
+		stop()
+		done.Wait()
+	}
+}
