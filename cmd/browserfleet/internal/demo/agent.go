@@ -81,7 +81,7 @@ func (a *agent) note(res *protocol.Result) {
 // print shows a page in the compact form, shortened.
 func (a *agent) print(o *protocol.Observation) {
 	short := *o
-	short.ElementsTruncated = false
+	short.ElementsTruncated, short.TextTruncated, short.Continuation = false, false, ""
 	if len(short.Elements) > a.shown {
 		short.Elements = short.Elements[:a.shown]
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/browserfleet/browserfleet/protocol/compact"
 )
 
 // JSON writes v as one object on one line.
@@ -17,7 +19,7 @@ func JSON(w io.Writer, v any) error {
 	for _, r := range string(text) {
 		// encoding/json escapes C0 only. Outside of strings JSON has none of
 		// these, so escaping them everywhere is right.
-		if (r >= 0x7f && r <= 0x9f) || (invisible(r) && r <= 0xffff) {
+		if (r >= 0x7f && r <= 0x9f) || (compact.Invisible(r) && r <= 0xffff) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}
