@@ -56,7 +56,13 @@ func (o *Owner) FillCredential(ctx context.Context, ref protocol.Ref, name strin
 	return o.Do(ctx, protocol.KindFillCredential, &protocol.FillCredentialArgs{Target: at(ref), CredentialRef: name}, opts...)
 }
 
-// Press presses a key at an element, or where the focus is (ref empty).
+// Type types a text key by key, at an element or where the focus is (ref empty). Not for
+// secrets.
+func (o *Owner) Type(ctx context.Context, ref protocol.Ref, text string, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindType, &protocol.TypeArgs{Target: at(ref), Text: text}, opts...)
+}
+
+// Press presses a key or a chord (Control+A) at an element, or where the focus is (ref empty).
 func (o *Owner) Press(ctx context.Context, ref protocol.Ref, key string, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindPress, &protocol.PressArgs{Target: at(ref), Key: key}, opts...)
 }

@@ -138,26 +138,6 @@ func (a *FillCredentialArgs) Validate() *Error {
 	return a.check(true)
 }
 
-// Keys that press accepts. No modifiers: chords could reach the browser itself.
-var Keys = []string{
-	"Enter", "Escape", "Tab", "Backspace", "Delete", "Space", "ArrowUp", "ArrowDown",
-	"ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown",
-}
-
-// PressArgs press one key, at an element or where the focus is.
-type PressArgs struct {
-	Target
-	Key string `json:"key"`
-}
-
-// Validate checks the key.
-func (a *PressArgs) Validate() *Error {
-	if !slices.Contains(Keys, a.Key) {
-		return Errorf(CodeInvalidArgument, "key %q: want one of %s", clip(a.Key, 20), strings.Join(Keys, ", "))
-	}
-	return a.check(false)
-}
-
 // SelectArgs choose options of a select by value or visible label.
 type SelectArgs struct {
 	Target

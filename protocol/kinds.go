@@ -13,6 +13,7 @@ const (
 	KindFill           Kind = "fill"
 	KindFillCredential Kind = "fill_credential"
 	KindPress          Kind = "press"
+	KindType           Kind = "type"
 	KindSelect         Kind = "select"
 	KindCheck          Kind = "check"
 	KindScroll         Kind = "scroll"
@@ -67,6 +68,7 @@ var kinds = map[Kind]KindInfo{
 	KindFill:           {LaneQueue, EffectWrite, true, true, func() Args { return &FillArgs{} }},
 	KindFillCredential: {LaneQueue, EffectWrite, true, true, func() Args { return &FillCredentialArgs{} }},
 	KindPress:          {LaneQueue, EffectWrite, true, false, func() Args { return &PressArgs{} }},
+	KindType:           {LaneQueue, EffectWrite, true, false, func() Args { return &TypeArgs{} }},
 	KindSelect:         {LaneQueue, EffectWrite, true, true, func() Args { return &SelectArgs{} }},
 	KindCheck:          {LaneQueue, EffectWrite, true, true, func() Args { return &CheckArgs{} }},
 	KindScroll:         {LaneQueue, EffectWrite, true, false, func() Args { return &ScrollArgs{} }},

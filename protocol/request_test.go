@@ -151,8 +151,18 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{`{"element_ref":"e1"}`, `{"credential_ref":"shop-demo"}`, `{"element_ref":"e1","credential_ref":"../etc/passwd"}`, `{"element_ref":"e1","credential_ref":"a=b"}`},
 	},
 	protocol.KindPress: {
-		[]string{`{"key":"Enter"}`, `{"element_ref":"e1","key":"Tab"}`},
-		[]string{`{}`, `{"key":"enter"}`, `{"key":"Control+L"}`, `{"key":"a"}`, `{"key":"Enter","element_ref":"x"}`},
+		[]string{`{"key":"Enter"}`, `{"element_ref":"e1","key":"Tab"}`, `{"key":"Control+A"}`, `{"key":"Shift+Tab"}`, `{"key":"Control+Shift+Z"}`, `{"key":"Meta+Enter"}`},
+		[]string{
+			`{}`, `{"key":"enter"}`, `{"key":"Control+L"}`, `{"key":"Control+W"}`, `{"key":"Control+T"}`, `{"key":"Control+P"}`, `{"key":"Alt+ArrowLeft"}`, `{"key":"Alt+F4"}`,
+			`{"key":"Shift+Control+Z"}`, `{"key":"Control+"}`, `{"key":"F5"}`, `{"key":"a"}`, `{"key":"Enter","element_ref":"x"}`,
+		},
+	},
+	protocol.KindType: {
+		[]string{`{"text":"a"}`, `{"element_ref":"e1","text":"Grüße\n","delay_ms":1000}`, `{"text":"` + strings.Repeat("ü", protocol.MaxTypedChars) + `","delay_ms":15}`},
+		[]string{
+			``, `{}`, `{"text":""}`, `{"text":"a\tb"}`, `{"text":"\u0007"}`, `{"text":"a","delay_ms":1001}`, `{"text":"a","delay_ms":-1}`, `{"text":"a","element_ref":"input"}`,
+			`{"text":"` + strings.Repeat("a", protocol.MaxTypedChars+1) + `"}`, `{"text":"` + strings.Repeat("a", 100) + `","delay_ms":400}`,
+		},
 	},
 	protocol.KindSelect: {
 		[]string{`{"element_ref":"e1","values":["a","b"]}`, `{"element_ref":"e1","values":[""]}`},

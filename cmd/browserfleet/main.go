@@ -31,6 +31,7 @@ type commands struct {
 	Fill           fillCmd           `cmd:"" group:"agent" help:"Replace the text of a field. Not for secrets."`
 	FillCredential fillCredentialCmd `cmd:"" group:"agent" help:"Fill a secret that the fleet knows by name."`
 	Press          pressCmd          `cmd:"" group:"agent" help:"Press a key."`
+	Type           typeCmd           `cmd:"" group:"agent" help:"Type a text key by key."`
 	Select         selectCmd         `cmd:"" group:"agent" help:"Choose options of a select."`
 	Check          checkCmd          `cmd:"" group:"agent" help:"Tick a checkbox, radio or switch."`
 	Uncheck        uncheckCmd        `cmd:"" group:"agent" help:"Untick a checkbox or switch."`

@@ -123,12 +123,25 @@ func (c *fillCredentialCmd) Run(a *app) error {
 
 type pressCmd struct {
 	verb
-	Key string `arg:"" help:"Enter, Escape, Tab, ArrowDown…"`
+	Key string `arg:"" help:"Enter, Escape, Tab, ArrowDown… or a chord: Control+A, Shift+Tab…"`
 	Ref string `arg:"" optional:"" help:"Element; without it where the focus is."`
 }
 
 func (c *pressCmd) Run(a *app) error {
 	return c.run(a, protocol.KindPress, func(s *session) protocol.Args { return &protocol.PressArgs{Target: s.target(c.Ref), Key: c.Key} })
+}
+
+type typeCmd struct {
+	verb
+	Text  string `arg:"" help:"Text; a line break is Enter."`
+	Ref   string `arg:"" optional:"" help:"Element; without it where the focus is."`
+	Delay int64  `help:"Milliseconds between two keys." name:"delay-ms" placeholder:"N"`
+}
+
+func (c *typeCmd) Run(a *app) error {
+	return c.run(a, protocol.KindType, func(s *session) protocol.Args {
+		return &protocol.TypeArgs{Target: s.target(c.Ref), Text: c.Text, DelayMS: c.Delay}
+	})
 }
 
 type selectCmd struct {

@@ -197,9 +197,8 @@ func (r *run) act(ctx context.Context, s Step) {
 		}
 	case "fill":
 		args["value"] = s.Value
-	case "type": // there is no such kind yet; on an empty field a fill is the same
-		kind = protocol.KindFill
-		args["value"] = s.Value
+	case "type":
+		args["text"] = s.Value
 	case "check", "uncheck":
 		kind = protocol.KindCheck
 		args["checked"] = s.Do == "check"

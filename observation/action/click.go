@@ -2,7 +2,6 @@ package action
 
 import (
 	"context"
-	"slices"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -52,15 +51,10 @@ func pressesOf(args *protocol.ClickArgs) presses {
 	return p
 }
 
-// modifiersOf are the bits that Chromium has for held keys.
-func modifiersOf(names []string) int64 {
-	var all int64
-	for name, bit := range map[string]int64{
-		"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8,
-	} {
-		if slices.Contains(names, name) {
-			all |= bit
-		}
+// modifiersOf are the bits of the keys that are held.
+func modifiersOf(names []string) (all int64) {
+	for _, name := range names {
+		all |= held[name]
 	}
 	return all
 }

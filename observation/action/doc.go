@@ -29,6 +29,7 @@
 //	fill           4: prepare; focus; insert; read back (text is inserted only
 //	               where the page has confirmed the focus)
 //	select         2: prepare; choose
+//	type           prepare; focus; one for each key; read back
 //	press          3 with a ref, 2 without
 //
 // # Guard

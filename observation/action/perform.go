@@ -72,6 +72,7 @@ var performers = map[protocol.Kind]performer{
 	protocol.KindFill:           (*run).fill,
 	protocol.KindFillCredential: (*run).fillCredential,
 	protocol.KindPress:          (*run).press,
+	protocol.KindType:           (*run).typeText,
 	protocol.KindSelect:         (*run).choose,
 	protocol.KindCheck:          (*run).check,
 	protocol.KindScroll:         (*run).scroll,

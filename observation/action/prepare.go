@@ -13,6 +13,7 @@ const (
 	forHover  = "hover"
 	forFill   = "fill"
 	forSecret = "secret"
+	forType   = "type"
 	forSelect = "select"
 	forCheck  = "check"
 	forPress  = "press"

@@ -3,42 +3,13 @@ package action
 import (
 	"context"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserfleet/browserfleet/observation"
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
-// key is what Chromium needs to know of a key.
-type key struct {
-	name string
-	code string
-	vk   int64
-	text string
-}
-
-// keys are those of protocol.Keys. Enter and Space come with their text, without
-// which Chromium submits no form and presses no button.
-var keys = map[string]key{
-	"Enter":      {"Enter", "Enter", 13, "\r"},
-	"Escape":     {"Escape", "Escape", 27, ""},
-	"Tab":        {"Tab", "Tab", 9, ""},
-	"Backspace":  {"Backspace", "Backspace", 8, ""},
-	"Delete":     {"Delete", "Delete", 46, ""},
-	"Space":      {" ", "Space", 32, " "},
-	"ArrowUp":    {"ArrowUp", "ArrowUp", 38, ""},
-	"ArrowDown":  {"ArrowDown", "ArrowDown", 40, ""},
-	"ArrowLeft":  {"ArrowLeft", "ArrowLeft", 37, ""},
-	"ArrowRight": {"ArrowRight", "ArrowRight", 39, ""},
-	"Home":       {"Home", "Home", 36, ""},
-	"End":        {"End", "End", 35, ""},
-	"PageUp":     {"PageUp", "PageUp", 33, ""},
-	"PageDown":   {"PageDown", "PageDown", 34, ""},
-}
-
 func (r *run) press(ctx context.Context, act protocol.Action) *protocol.Error {
 	args := act.Args.(*protocol.PressArgs)
-	k, ok := keys[args.Key]
+	commands, ok := chordCommands(args.Key)
 	if !ok {
 		return protocol.Errorf(protocol.CodeInvalidArgument, "key %q is unknown", args.Key)
 	}
@@ -48,7 +19,7 @@ func (r *run) press(ctx context.Context, act protocol.Action) *protocol.Error {
 	if refused != nil {
 		return refused
 	}
-	if err := r.pipeline(acting, r.view, keyCommands(k)...); err != nil {
+	if err := r.pipeline(acting, r.view, commands...); err != nil {
 		return r.fail(acting, "press", err)
 	}
 	return r.settle(ctx, mark)
@@ -96,17 +67,4 @@ func (r *run) watch(ctx context.Context) (int, *protocol.Error) {
 		return 0, r.fail(ctx, "look at the page", err)
 	}
 	return w.Mark, nil
-}
-
-func keyCommands(k key) []command {
-	down := input.DispatchKeyEventParams{
-		Type: input.DispatchKeyEventTypeRawKeyDown, Key: k.name, Code: k.code,
-		WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
-	}
-	up := down
-	up.Type = input.DispatchKeyEventTypeKeyUp
-	if k.text != "" {
-		down.Type, down.Text, down.UnmodifiedText = input.DispatchKeyEventTypeKeyDown, k.text, k.text
-	}
-	return []command{{input.CommandDispatchKeyEvent, down}, {input.CommandDispatchKeyEvent, up}}
 }

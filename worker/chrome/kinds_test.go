@@ -71,3 +71,19 @@ func TestPointerActions(t *testing.T) {
 	h.says(h.request(protocol.KindClick, map[string]any{"element_ref": button, "button": "right", "modifiers": []string{"Control"}}), "B\nover;menu true;")
 	h.says(h.request(protocol.KindClick, map[string]any{"element_ref": button, "count": 2, "offset": map[string]any{"x": 1, "y": 1}}), "B\nover;menu true;click 1;click 2;")
 }
+
+func TestTypingAndChords(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<input aria-label=F onkeydown="say(event.code)"><input type=password aria-label=P>`)
+	field := h.on("textbox", "F")
+	h.ok(h.request(protocol.KindType, map[string]any{"element_ref": field, "text": "aB"}))
+	h.says(h.request(protocol.KindPress, map[string]any{"key": "Control+A"}), "KeyA;KeyB;ControlLeft;KeyA;")
+	h.ok(h.request(protocol.KindType, map[string]any{"text": "c"}))
+	if e := h.seen.Elements[0]; e.Value != "c" {
+		t.Errorf("the field holds %q", e.Value)
+	}
+	out := h.request(protocol.KindType, map[string]any{"element_ref": h.on("textbox", "P"), "text": "x"})
+	if out.Err == nil || out.Err.Code != protocol.CodePasswordForbidden || out.Err.Dispatched != protocol.DispatchedNo {
+		t.Errorf("a password was typed: %v", out.Err)
+	}
+}

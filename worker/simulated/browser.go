@@ -110,6 +110,8 @@ func refOf(a *protocol.Action) (protocol.Ref, bool) {
 		return args.ElementRef, true
 	case *protocol.PressArgs:
 		return args.ElementRef, false
+	case *protocol.TypeArgs:
+		return args.ElementRef, false
 	}
 	return "", false
 }

@@ -86,7 +86,7 @@ const readChecked = (args) => {
 
 /** What an action asks of its element beyond being there. @type {Record<string, (el: Element, args: PrepareArgs) => Verdict>} */
 const CHECKS = {
-  fill: checkFill, secret: checkFill, select: checkSelect, check: checkToggle,
+  fill: checkFill, secret: checkFill, select: checkSelect, check: checkToggle, type: (el) => checkTyping(el) || {},
   click: (el) => (inputTypeOf(el) === "file" ? refuse("file_input", "clicking a file field opens a file chooser, which nobody could answer") : {}),
 };
 
