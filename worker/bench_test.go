@@ -156,6 +156,7 @@ type browser struct {
 	gate, reached chan struct{}
 	over          <-chan struct{}
 	dispatched    chan error
+	open          chan bool // whether egress was open right after dispatch
 	logged        func() string
 	seen          chan string // the dispatch log as it was after dispatch
 	tired         atomic.Bool
@@ -176,7 +177,7 @@ func (b *bench) Open(ctx context.Context, spec environment.Spec) (environment.Br
 	}
 	br := &browser{
 		Browser: inner, live: spec.Live, suspended: make(chan struct{}, 16), resumed: make(chan struct{}, 16), closed: make(chan struct{}, 16),
-		over: b.over, gate: make(chan struct{}), reached: make(chan struct{}, 16), dispatched: make(chan error, 16), seen: make(chan string, 16),
+		over: b.over, gate: make(chan struct{}), reached: make(chan struct{}, 16), dispatched: make(chan error, 16), open: make(chan bool, 16), seen: make(chan string, 16),
 		logged: func() string { data, _ := os.ReadFile(b.log); return string(data) },
 	}
 	b.opened <- br
@@ -191,6 +192,7 @@ func (br *browser) Run(ctx context.Context, a *protocol.Action, dispatch func() 
 		case <-br.over:
 		}
 		err := dispatch()
+		br.open <- br.live()
 		br.seen <- br.logged()
 		br.dispatched <- err
 		return err

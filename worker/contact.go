@@ -61,7 +61,20 @@ func (c *Contact) heard(at *atomic.Int64, sent, limit time.Duration) {
 	if c.age(at) >= limit {
 		c.lost.Store(true)
 	}
-	at.Store(int64(sent))
+	for {
+		known := at.Load()
+		if known >= int64(sent) || at.CompareAndSwap(known, int64(sent)) {
+			return
+		}
+	}
+}
+
+// Written notes that a write of this worker, which was sent then, is stored: a server
+// heard it, and a quorum has it.
+func (c *Contact) Written(sent time.Time) {
+	since := sent.Sub(c.since)
+	c.heard(&c.pong, since, pongLimit)
+	c.heard(&c.quorum, since, quorumLimit)
 }
 
 func (c *Contact) age(at *atomic.Int64) time.Duration {

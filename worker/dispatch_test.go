@@ -76,6 +76,26 @@ func TestWithoutFreshContactTheRecordIsWrittenBeforeTheDispatch(t *testing.T) {
 	}
 }
 
+// A worker that lost contact and has it again dispatches nothing before its browser's
+// way out is open: its own proxy would refuse what the action loads.
+func TestAnActionWaitsForItsWayOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 4)
+	br := b.hold(one)
+	id := b.open(one, 0)
+	await(t, "the action", br.reached)
+	b.wire.Watch(nil, func(f fleettest.Frame) bool { return f.Op != "PONG" })
+	await(t, "the suspension", br.suspended)
+	b.wire.Watch(nil, nil)
+	close(br.gate)
+	if !await(t, "the dispatch", br.open) {
+		t.Error("dispatched while nothing may leave the browser")
+	}
+	if res := b.result(one, id); res.Status != protocol.StatusOK {
+		t.Fatalf("%+v", res.Error)
+	}
+}
+
 // Nothing begins while suspended, although requests still arrive.
 func TestNothingIsStartedWhileSuspended(t *testing.T) {
 	t.Parallel()

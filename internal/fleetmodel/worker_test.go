@@ -124,6 +124,9 @@ func (wk *worker) ended(h *held, err error) {
 	}
 }
 
+// Written implements environment.Contact: contact is the world's to give and take.
+func (*worker) Written(time.Time) {}
+
 // Fresh implements environment.Contact. It is called under no lock.
 func (wk *worker) Fresh() bool {
 	wk.w.mu.Lock()

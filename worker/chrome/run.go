@@ -145,7 +145,7 @@ func (b *Browser) originOf(frame protocol.FrameID) string {
 // was lost must not read for its agent either.
 func (r *run) read(do func() *protocol.Error) *protocol.Error {
 	if err := r.dispatch(); err != nil {
-		return protocol.Errorf(protocol.CodeActionFailed, "not dispatched: %v", err).WithDispatched(protocol.DispatchedNo)
+		return environment.NotDispatched(err)
 	}
 	begun := time.Now()
 	defer func() { r.timing.DispatchMS = ms(time.Since(begun)) }()

@@ -139,6 +139,9 @@ func (a *actor) dispatch(ctx context.Context, t task) error {
 		if err := e.updateFrom(ctx, func(*protocol.OwnerRecord) error { return nil }); err != nil {
 			return err
 		}
+		if err := e.awaitEgress(ctx); err != nil {
+			return err
+		}
 	}
 	adm := t.admitted
 	if t.refusal == nil {
@@ -151,6 +154,39 @@ func (a *actor) dispatch(ctx context.Context, t task) error {
 		}
 	}
 	a.dispatched = true
+	return nil
+}
+
+const (
+	// egressLimit is how long an action waits for its way out, after the record
+	// said that the owner is ours: the worker's watch opens it within 250 ms.
+	egressLimit = 2 * time.Second
+	egressTick  = 10 * time.Millisecond
+)
+
+// awaitEgress waits until pages may reach the network: a worker that was stopped for
+// a while finds its owner still its own before its gates are open again, and a
+// navigation would be refused by our own proxy.
+func (e *Environment) awaitEgress(ctx context.Context) error {
+	if e.cfg.Live == nil {
+		return nil
+	}
+	limit := time.NewTimer(egressLimit)
+	defer limit.Stop()
+	tick := time.NewTicker(egressTick)
+	defer tick.Stop()
+	for !e.cfg.Live() || e.isSuspended() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			err := protocol.Errorf(protocol.CodeUnavailable, "the worker has just lost contact with the servers: nothing leaves the browser").
+				WithDispatched(protocol.DispatchedNo)
+			err.RecommendedAction = "send it again, with a new id"
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package environment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/protocol"
@@ -64,4 +65,12 @@ type Outcome struct {
 	Data        json.RawMessage
 	Transition  *protocol.Transition
 	Warnings    []protocol.Warning
+}
+
+// NotDispatched is what an action is answered with whose dispatch was refused.
+func NotDispatched(err error) *protocol.Error {
+	if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
+		return refused.WithDispatched(protocol.DispatchedNo)
+	}
+	return protocol.Errorf(protocol.CodeActionFailed, "not dispatched: %v", err).WithDispatched(protocol.DispatchedNo)
 }

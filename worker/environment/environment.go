@@ -30,6 +30,8 @@ var (
 type Contact interface {
 	// Fresh: a server answered within the last second.
 	Fresh() bool
+	// Written tells that a write which was sent then was stored.
+	Written(sent time.Time)
 }
 
 // Streams is the owner's log, with the pushes of its requests. *natsx.Conn is one.
@@ -271,9 +273,11 @@ func (e *Environment) isSuspended() bool {
 // confirmOurs proves by a write of the record that the owner is ours, which ends
 // a suspension.
 func (e *Environment) confirmOurs(ctx context.Context) error {
+	sent := time.Now()
 	if err := e.holder.Confirm(ctx); err != nil {
 		return err
 	}
+	e.cfg.Contact.Written(sent)
 	e.unsuspend()
 	return nil
 }

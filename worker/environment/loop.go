@@ -262,8 +262,10 @@ func (e *Environment) await(ctx context.Context, sweep, idle <-chan time.Time) e
 
 // onUpdate writes the record for another goroutine.
 func (e *Environment) onUpdate(ctx context.Context, u update) error {
+	sent := time.Now()
 	err := e.holder.Update(ctx, u.change)
 	if err == nil {
+		e.cfg.Contact.Written(sent)
 		e.unsuspend() // the write decides: still ours
 	}
 	u.reply <- err

@@ -71,8 +71,7 @@ func (b *Browser) Run(ctx context.Context, a *protocol.Action, dispatch func() e
 	}
 	if err := dispatch(); err != nil {
 		return &environment.Outcome{
-			Err:     protocol.Errorf(protocol.CodeActionFailed, "not dispatched: %v", err).WithDispatched(protocol.DispatchedNo),
-			Verdict: protocol.VerdictRefused,
+			Err: environment.NotDispatched(err), Verdict: protocol.VerdictRefused,
 		}
 	}
 	out := b.do(ctx, a)
