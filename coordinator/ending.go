@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/browserfleet/browserfleet/coordinator/decide"
 	"github.com/browserfleet/browserfleet/internal/ownerlog"
 	"github.com/browserfleet/browserfleet/protocol"
 )
@@ -134,17 +135,31 @@ func (s *shard) noteErased(ctx context.Context, key protocol.OwnerKey) {
 		return
 	}
 	next := rec.Clone()
-	next.Erase = false
+	next.Erase, next.Erased = false, protocol.At(time.Now())
+	next.Erasures++
 	_ = s.rewrite(ctx, key, next, fence)
 }
 
-// eraseDeleted is the leader's repetition of an erasure that nobody finished.
+// eraseDeleted is the leader's repetition of an erasure that nobody finished, or
+// that is to be done again. Then the record says so first: what is removed is of
+// an owner that is deleted, as the compare-and-set has proved, and stays so until
+// it is removed.
 func (s *shard) eraseDeleted(ctx context.Context, key protocol.OwnerKey) {
 	ctx, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
-	rec, _, err := ownerlog.Read(ctx, s.c.cfg.Conn, s.id, key)
-	if err != nil || rec == nil || rec.State != protocol.RecordDeleted || !rec.Erase {
+	rec, fence, err := ownerlog.Read(ctx, s.c.cfg.Conn, s.id, key)
+	if err != nil || rec == nil || rec.State != protocol.RecordDeleted {
 		return
+	}
+	if !rec.Erase {
+		if again := decide.EraseAgain(rec); again.IsZero() || time.Now().Before(again) {
+			return
+		}
+		next := rec.Clone()
+		next.Erase = true
+		if s.rewrite(ctx, key, next, fence) != nil {
+			return
+		}
 	}
 	if reply, _ := s.erase(ctx, key); reply.Error != nil {
 		s.log.Warn("what is kept of a deleted owner cannot be removed yet", "owner", key.String(), "error", reply.Error)

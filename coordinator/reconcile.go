@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/browserfleet/browserfleet/coordinator/decide"
 	"github.com/browserfleet/browserfleet/internal/natsx"
 	"github.com/browserfleet/browserfleet/internal/ownerlog"
 	"github.com/browserfleet/browserfleet/protocol"
@@ -34,7 +35,7 @@ func (l *loop) onRecord(ctx context.Context, m natsx.Message) {
 	}
 	l.learn(key, &entry{
 		state: rec.State, worker: rec.Worker, epoch: epoch, fence: m.Seq,
-		cursorQ: rec.CursorQ, cursorC: rec.CursorC, life: ownerlog.LifeOf(rec), since: rec.Since.Time, erase: rec.Erase, wanted: rec.WantedUntil(),
+		cursorQ: rec.CursorQ, cursorC: rec.CursorC, life: ownerlog.LifeOf(rec), since: rec.Since.Time, erase: rec.Erase, eraseAgain: decide.EraseAgain(rec), wanted: rec.WantedUntil(),
 		wrote: m.Time, idle: idle(rec), failures: len(rec.Failures), leases: len(rec.Leases),
 	})
 	if rec.State != protocol.RecordAssigned && rec.State != protocol.RecordAnswering {

@@ -179,7 +179,8 @@ type entry struct {
 	failures, leases int
 	idle             bool // nothing is begun, and nobody has it in hand
 	wrote            time.Time
-	erase            bool // deleted, and not yet removed from the store
+	erase            bool      // deleted, and not yet removed from the store
+	eraseAgain       time.Time // when it is to be removed once more; zero is never
 	// wanted is until when an agent waits for the environment to open.
 	wanted time.Time
 }

@@ -52,7 +52,7 @@ func (l *loop) look(ctx context.Context, key protocol.OwnerKey) {
 func (l *loop) seen(key protocol.OwnerKey) decide.Seen {
 	s := decide.Seen{Unanswered: l.unanswered(key)}
 	if e := l.view[key]; e != nil {
-		s.State, s.Since, s.Erase, s.Wanted = e.state, e.since, e.erase, e.wanted
+		s.State, s.Since, s.Erase, s.EraseAgain, s.Wanted = e.state, e.since, e.erase, e.eraseAgain, e.wanted
 		s.Alive, s.Foreign = l.s.alive(e.worker), l.moves(e)
 		s.Idle = e.idle && !l.foreign(e) && !l.s.c.registry.knows(e.worker)
 	}

@@ -75,7 +75,12 @@ type OwnerRecord struct {
 	// Unsaved are answered effects that no checkpoint holds yet, oldest first.
 	Unsaved []UnsavedEffect `json:"unsaved,omitempty"`
 	// Erase: the owner is deleted, and what is kept of it is not removed yet.
+	// While it is set the record is not used for anything else.
 	Erase bool `json:"erase,omitempty"`
+	// Erasures is how often that was done, and Erased when it was last: what a
+	// former holder was writing may have come after it.
+	Erasures int  `json:"erasures,omitempty"`
+	Erased   Time `json:"erased,omitzero"`
 	// Wanted are those who wait for the environment to open although nothing is
 	// queued.
 	Wanted []Want `json:"wanted,omitempty"`

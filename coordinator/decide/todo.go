@@ -29,6 +29,8 @@ type Seen struct {
 	Wanted time.Time
 	// Erase: deleted, and something is kept.
 	Erase bool
+	// EraseAgain is when what may have come since is to be removed; zero is never.
+	EraseAgain time.Time
 }
 
 // Todo is what an owner needs.
@@ -78,7 +80,8 @@ func (s Seen) Todo(now time.Time) (Todo, string) {
 		switch {
 		case s.Unanswered:
 			return Answer, ""
-		case s.Erase && s.State == protocol.RecordDeleted && old:
+		case s.State != protocol.RecordDeleted:
+		case s.Erase && old, !s.Erase && !s.EraseAgain.IsZero() && now.After(s.EraseAgain):
 			return Erase, ""
 		}
 	}

@@ -41,6 +41,11 @@ func TestTodo(t *testing.T) {
 		"failed, and asked":                   {Seen{State: protocol.RecordFailed, Unanswered: true}, Answer, ""},
 		"deleted a moment ago":                {Seen{State: protocol.RecordDeleted, Since: now, Erase: true}, Nothing, ""},
 		"deleted, and not erased":             {Seen{State: protocol.RecordDeleted, Since: old, Erase: true}, Erase, ""},
+		"deleted, erased, not yet again":      {Seen{State: protocol.RecordDeleted, Since: old, EraseAgain: now.Add(1)}, Nothing, ""},
+		"deleted, to be erased again":         {Seen{State: protocol.RecordDeleted, Since: now, EraseAgain: now.Add(-1)}, Erase, ""},
+		"deleted, and erasing it again began": {Seen{State: protocol.RecordDeleted, Since: now, Erase: true, EraseAgain: now.Add(-1)}, Nothing, ""},
+		"not deleted any more":                {Seen{State: protocol.RecordUnassigned, Since: old, EraseAgain: now.Add(-1)}, Nothing, ""},
+		"failed, not deleted any more":        {Seen{State: protocol.RecordFailed, Since: old, EraseAgain: now.Add(-1)}, Nothing, ""},
 		"deleted, and asked":                  {Seen{State: protocol.RecordDeleted, Since: old, Erase: true, Unanswered: true}, Answer, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,6 +81,7 @@ func (c *coordinator) job(ctx context.Context, prefer int) {
 	if rec != nil {
 		seen.Wanted = rec.WantedUntil()
 		seen.State, seen.Since, seen.Erase, seen.Alive = rec.State, rec.Since.Time, rec.Erase, c.alive(rec.Worker)
+		seen.EraseAgain = decide.EraseAgain(rec)
 		seen.Foreign = rec.State == protocol.RecordAssigned && seen.Alive && c.replaced(ctx, log, rec)
 	}
 	switch todo, reason := seen.Todo(time.Now()); todo {
@@ -95,7 +96,7 @@ func (c *coordinator) job(ctx context.Context, prefer int) {
 	case decide.Answer:
 		c.answer(ctx, nil)
 	case decide.Erase:
-		c.erase(ctx)
+		c.eraseDeleted(ctx, log)
 	default:
 		if seen.State == protocol.RecordAssigned && seen.Unanswered {
 			c.tell(ctx, rec.Worker, protocol.Assignment{V: protocol.Version, Key: owner, Fence: protocol.Seq(rec.Epoch), Reason: "reminded"})

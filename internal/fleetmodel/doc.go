@@ -139,8 +139,8 @@
 // results a read whose answer is not to be seen is run once more.
 //
 // A checkpoint that is on its way from a holder that was overtaken can arrive after
-// the erasure of a deleted owner, in a slot that is free again, and stay: nobody can
-// read it by the protocol, and nobody removes it (the model counts those).
+// the erasure of a deleted owner, in a slot that is free again. It is removed by the
+// next one, ten minutes later; what comes more than a day later stays.
 //
 // Writes are taken for what NATS promises: a compare-and-set that an old leader
 // lets pass is decided by the stream's whole log.

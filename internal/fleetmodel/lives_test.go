@@ -214,15 +214,30 @@ func (p *promises) erased() {
 	p.orders["erased"] = true
 }
 
-// kept is what is kept at the end of a deleted owner. A checkpoint that was on its
-// way from a holder that was overtaken may come after the erasure: see doc.go.
+// kept is what is kept at the end of a deleted owner: nothing, also where a
+// checkpoint that was on its way from a holder that was overtaken came after the
+// erasure.
 func (p *promises) kept() {
-	if !p.orders["erased"] {
+	if left := p.w.left(); p.orders["erased"] && left > 0 {
+		p.broken("%d checkpoints of a deleted owner are kept for ever", left)
+	}
+}
+
+// left is how many objects the store has.
+func (w *world) left() int {
+	left, _ := w.objects.List(context.Background(), "", "")
+	return len(left)
+}
+
+// sweep waits until what is left of a deleted owner is removed again.
+func (w *world) sweep() {
+	if !w.promises.orders["erased"] || w.left() == 0 || w.promises.breach != nil {
 		return
 	}
-	left, _ := p.w.objects.List(context.Background(), "", "")
-	if len(left) > 0 {
-		p.w.saw("checkpoints that came after the erasure")
+	w.saw("checkpoints that came after the erasure")
+	w.pass(11 * time.Minute)
+	for range 6 {
+		w.calm(5 * time.Second)
 	}
 }
 

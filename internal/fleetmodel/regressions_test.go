@@ -218,6 +218,19 @@ var regressions = map[string][]event{
 		{opHurry, 14},
 		{opCrash, 6},
 	},
+	// A holder was cut off while it stored a checkpoint; its successor was deleted, and
+	// erased. The checkpoint came after that, in a slot that was free again, and stayed.
+	"what a former holder stores after the erasure is removed": {
+		{opCalm, 4},
+		{opRequest, 0},
+		{opRun, 0},
+		{opRun, 7},
+		{opCut, 0},
+		{opSteal, 1},
+		{opCalm, 5},
+		{opDelete, 1},
+		{opCalm, 5},
+	},
 	// A control message came again hours later, when its id was too old; a holder died
 	// after its START, and the next one took it for something that may have been done.
 	"what is refused was not begun by a former holder": {

@@ -178,6 +178,7 @@ func run(w *world, schedule []event) error {
 	w.say("-- heal")
 	w.mu.Unlock()
 	w.heal()
+	w.sweep()
 	w.promises.final()
 	return w.promises.breach
 }

@@ -334,9 +334,28 @@ func (c *coordinator) noteErased(ctx context.Context) {
 	log := c.client(true)
 	rec, fence, err := ownerlog.Read(ctx, log, 0, owner)
 	if err == nil && rec != nil && rec.State == protocol.RecordDeleted && rec.Erase {
-		rec.Erase = false
+		rec.Erase, rec.Erased = false, protocol.At(time.Now())
+		rec.Erasures++
 		_ = c.rewrite(ctx, log, rec, fence)
 	}
+}
+
+// eraseDeleted follows shard.eraseDeleted.
+func (c *coordinator) eraseDeleted(ctx context.Context, log *client) {
+	rec, fence, err := ownerlog.Read(ctx, log, 0, owner)
+	if err != nil || rec == nil || rec.State != protocol.RecordDeleted {
+		return
+	}
+	if !rec.Erase {
+		if again := decide.EraseAgain(rec); again.IsZero() || time.Now().Before(again) {
+			return
+		}
+		rec.Erase = true
+		if c.rewrite(ctx, log, rec, fence) != nil {
+			return
+		}
+	}
+	c.erase(ctx)
 }
 
 // erase follows worker.startErase. It runs within a step.

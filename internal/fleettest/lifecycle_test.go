@@ -2,13 +2,16 @@ package fleettest
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
+	"github.com/browserfleet/browserfleet/internal/ownerlog"
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/browserfleet/browserfleet/worker/simulated"
 )
@@ -517,6 +520,51 @@ func TestWhatIsKeptOfADeletedOwnerIsRemovedWhenTheStoreIsBack(t *testing.T) {
 	if entries, err := objects.List(t.Context(), "", ""); err != nil || len(entries) != 0 {
 		t.Fatalf("left in the store: %v %v", entries, err)
 	}
+}
+
+// A holder that was overtaken while it wrote a checkpoint stores it after the owner
+// was erased. It does not stay, and its neighbours' do.
+func TestWhatAFormerHolderStoresAfterTheErasureIsRemoved(t *testing.T) {
+	t.Parallel()
+	objects := objectstore.NewMemory()
+	f := Start(t, Options{Workers: 1, Objects: objects})
+	a, neighbour := f.Agent(t, "a", "one"), f.Agent(t, "a", "two")
+	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
+	expect(t, neighbour.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
+	if err := a.Life(protocol.ServiceDelete, nil); err != nil {
+		t.Fatal(err)
+	}
+	late := fmt.Sprintf("v1/%s/m/%020d", checkpoints.EnvIDOf(a.Key), 3)
+	if err := objects.PutNew(t.Context(), late, []byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	conn := f.NATS.Fleet(t)
+	rec, fence, err := ownerlog.Read(t.Context(), conn, 0, a.Key)
+	if err != nil || rec.Erasures != 1 || time.Since(rec.Erased.Time) > wait {
+		t.Fatalf("%+v %v", rec, err)
+	}
+	rec.Erased = protocol.At(time.Now().Add(-time.Hour))
+	data, err := json.Marshal(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.CAS(t.Context(), protocol.OwnSubject(0, a.Key), data, nil, fence); err != nil {
+		t.Fatal(err)
+	}
+	f.Until(t, a.Key, "erased again", func(r *protocol.OwnerRecord) bool { return !r.Erase && r.Erasures == 2 })
+	left, err := objects.List(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if !strings.Contains(e.Key, string(checkpoints.EnvIDOf(neighbour.Key))) {
+			t.Errorf("left in the store: %s", e.Key)
+		}
+	}
+	if len(left) == 0 {
+		t.Error("a neighbour's checkpoints were removed")
+	}
+	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusError, protocol.CodeEnvironmentDeleted)
 }
 
 func TestAPersonInControlHoldsActionsUpUntilItIsGivenBackOrExpires(t *testing.T) {
