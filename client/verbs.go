@@ -46,6 +46,11 @@ func (o *Owner) Hover(ctx context.Context, ref protocol.Ref, opts ...Option) (*p
 	return o.Do(ctx, protocol.KindHover, &protocol.HoverArgs{Target: at(ref)}, opts...)
 }
 
+// Drag drags an element to another one.
+func (o *Owner) Drag(ctx context.Context, ref, to protocol.Ref, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindDrag, &protocol.DragArgs{Target: at(ref), ToRef: to}, opts...)
+}
+
 // Fill replaces the value of a text field. Not for secrets.
 func (o *Owner) Fill(ctx context.Context, ref protocol.Ref, value string, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindFill, &protocol.FillArgs{Target: at(ref), Value: value}, opts...)

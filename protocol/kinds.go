@@ -10,6 +10,7 @@ const (
 	KindObserveNext    Kind = "observe_next"
 	KindClick          Kind = "click"
 	KindHover          Kind = "hover"
+	KindDrag           Kind = "drag"
 	KindFill           Kind = "fill"
 	KindFillCredential Kind = "fill_credential"
 	KindPress          Kind = "press"
@@ -65,6 +66,7 @@ var kinds = map[Kind]KindInfo{
 	KindObserveNext:    {LaneQueue, EffectRead, true, false, func() Args { return &ObserveNextArgs{} }},
 	KindClick:          {LaneQueue, EffectWrite, true, true, func() Args { return &ClickArgs{} }},
 	KindHover:          {LaneQueue, EffectWrite, true, true, func() Args { return &HoverArgs{} }},
+	KindDrag:           {LaneQueue, EffectWrite, true, true, func() Args { return &DragArgs{} }},
 	KindFill:           {LaneQueue, EffectWrite, true, true, func() Args { return &FillArgs{} }},
 	KindFillCredential: {LaneQueue, EffectWrite, true, true, func() Args { return &FillCredentialArgs{} }},
 	KindPress:          {LaneQueue, EffectWrite, true, false, func() Args { return &PressArgs{} }},

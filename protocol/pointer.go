@@ -91,3 +91,52 @@ func (a *HoverArgs) Validate() *Error {
 	}
 	return a.check(true)
 }
+
+// Distance is a way on the page, in CSS pixels; up and left are negative.
+type Distance struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// DragArgs drag an element to another one, or by a distance. What a page makes
+// draggable is dragged so, and what listens for the pointer.
+type DragArgs struct {
+	Target
+	// Offset is where in the element's box it is taken; its middle when left out.
+	Offset *Point `json:"offset,omitempty"`
+	// ToRef is the element that it is dropped on, of the same frame; ToOffset where
+	// in its box.
+	ToRef    Ref    `json:"to_ref,omitempty"`
+	ToOffset *Point `json:"to_offset,omitempty"`
+	// By is how far it is dragged, in place of ToRef.
+	By *Distance `json:"by,omitempty"`
+}
+
+// maxDistance is more than any screen.
+const maxDistance = 10_000
+
+// Validate wants one destination.
+func (a *DragArgs) Validate() *Error {
+	switch {
+	case (a.ToRef == "") == (a.By == nil):
+		return Errorf(CodeInvalidArgument, "want one of to_ref and by")
+	case a.By != nil && a.ToOffset != nil:
+		return Errorf(CodeInvalidArgument, "to_offset is for to_ref")
+	case a.By != nil && !(max(a.By.X, -a.By.X, a.By.Y, -a.By.Y) <= maxDistance):
+		return Errorf(CodeInvalidArgument, "by %v,%v: want at most %d CSS pixels each way", a.By.X, a.By.Y, maxDistance)
+	}
+	if a.ToRef != "" {
+		to := Target{ElementRef: a.ToRef}
+		if err := to.check(true); err != nil {
+			return Errorf(CodeInvalidArgument, "to_ref %q: want a ref of an observation, such as e12", clip(string(a.ToRef), 40))
+		}
+		a.ToRef = to.ElementRef
+	}
+	if err := a.Offset.check("offset"); err != nil {
+		return err
+	}
+	if err := a.ToOffset.check("to_offset"); err != nil {
+		return err
+	}
+	return a.check(true)
+}

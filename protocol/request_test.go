@@ -142,6 +142,13 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{`{"element_ref":"e1"}`, `{"element_ref":"@e1","offset":{"x":3,"y":4}}`},
 		[]string{``, `{}`, `{"element_ref":"#menu"}`, `{"element_ref":"e1","offset":{"x":0,"y":-4}}`},
 	},
+	protocol.KindDrag: {
+		[]string{`{"element_ref":"e1","to_ref":"e2"}`, `{"element_ref":"e1","offset":{"x":1,"y":1},"to_ref":"@e2","to_offset":{"x":2,"y":2}}`, `{"element_ref":"e1","by":{"x":-40,"y":0}}`},
+		[]string{
+			``, `{}`, `{"element_ref":"e1"}`, `{"to_ref":"e1"}`, `{"element_ref":"e1","to_ref":"e2","by":{"x":1,"y":1}}`, `{"element_ref":"e1","to_ref":"#bin"}`,
+			`{"element_ref":"e1","by":{"x":1,"y":1},"to_offset":{"x":1,"y":1}}`, `{"element_ref":"e1","by":{"x":1e9,"y":1}}`, `{"element_ref":"e1","to_ref":"e2","to_offset":{"x":-1,"y":1}}`,
+		},
+	},
 	protocol.KindFill: {
 		[]string{`{"element_ref":"e1","value":""}`, `{"element_ref":"e1","value":"` + strings.Repeat("a", protocol.MaxValueBytes) + `"}`},
 		[]string{`{"value":"x"}`, `{"element_ref":"e1","value":7}`, `{"element_ref":"e1","value":"` + strings.Repeat("a", protocol.MaxValueBytes+1) + `"}`},

@@ -28,6 +28,7 @@ type commands struct {
 	Observe        observeCmd        `cmd:"" group:"agent" help:"Look at the page."`
 	Click          clickCmd          `cmd:"" group:"agent" help:"Click an element."`
 	Hover          hoverCmd          `cmd:"" group:"agent" help:"Move the pointer over an element."`
+	Drag           dragCmd           `cmd:"" group:"agent" help:"Drag an element to another one, or by a distance."`
 	Fill           fillCmd           `cmd:"" group:"agent" help:"Replace the text of a field. Not for secrets."`
 	FillCredential fillCredentialCmd `cmd:"" group:"agent" help:"Fill a secret that the fleet knows by name."`
 	Press          pressCmd          `cmd:"" group:"agent" help:"Press a key."`

@@ -54,3 +54,22 @@ func (c *hoverCmd) Run(a *app) error {
 		return &protocol.HoverArgs{Target: s.target(c.Ref), Offset: c.At.Point}
 	})
 }
+
+type dragCmd struct {
+	verb
+	Ref string `arg:"" help:"Element to drag, such as e12."`
+	To  string `arg:"" optional:"" help:"Element to drop it on (or --by)."`
+	At  place  `help:"Where in its box it is taken (default: its middle)." placeholder:"X,Y"`
+	On  place  `help:"Where in the other's box it is dropped (default: its middle)." placeholder:"X,Y"`
+	By  place  `help:"How far it is dragged; left and up are negative: --by=-40,0." placeholder:"X,Y"`
+}
+
+func (c *dragCmd) Run(a *app) error {
+	return c.run(a, protocol.KindDrag, func(s *session) protocol.Args {
+		args := &protocol.DragArgs{Target: s.target(c.Ref), Offset: c.At.Point, ToRef: s.target(c.To).ElementRef, ToOffset: c.On.Point}
+		if c.By.Point != nil {
+			args.By = &protocol.Distance{X: c.By.X, Y: c.By.Y}
+		}
+		return args
+	})
+}

@@ -26,6 +26,7 @@
 //
 //	click, check   2: prepare; moved, pressed, released in one pipeline
 //	hover          3: prepare; moved; is it over the element
+//	drag           prepare both; press; prepare the other; 10 moves; is it taken
 //	fill           4: prepare; focus; insert; read back (text is inserted only
 //	               where the page has confirmed the focus)
 //	select         2: prepare; choose

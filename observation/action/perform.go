@@ -69,6 +69,7 @@ var performers = map[protocol.Kind]performer{
 	protocol.KindOpen:           (*run).open,
 	protocol.KindClick:          (*run).click,
 	protocol.KindHover:          (*run).hover,
+	protocol.KindDrag:           (*run).drag,
 	protocol.KindFill:           (*run).fill,
 	protocol.KindFillCredential: (*run).fillCredential,
 	protocol.KindPress:          (*run).press,

@@ -11,6 +11,8 @@ import (
 const (
 	forClick  = "click"
 	forHover  = "hover"
+	forDrag   = "drag"
+	forDrop   = "drop"
 	forFill   = "fill"
 	forSecret = "secret"
 	forType   = "type"
@@ -41,10 +43,12 @@ type prepareArgs struct {
 }
 
 // guarded: what presses at a point, see the guard of the page's script.
-func (a prepareArgs) guarded() bool { return a.Kind == forClick || a.Kind == forCheck }
+func (a prepareArgs) guarded() bool {
+	return a.Kind == forClick || a.Kind == forCheck || a.Kind == forDrag
+}
 
 // aimed: what needs a point of the page.
-func (a prepareArgs) aimed() bool { return a.guarded() || a.Kind == forHover }
+func (a prepareArgs) aimed() bool { return a.guarded() || a.Kind == forHover || a.Kind == forDrop }
 
 // prepared is what the checks found.
 type prepared struct {
@@ -76,7 +80,10 @@ func (r *run) prepare(ctx context.Context, target protocol.Target, args prepareA
 	if refused != nil {
 		return t, p, refused
 	}
-	args.Doc, args.ID, args.Print = t.Doc(), t.NodeID(), t.Print
+	args.Doc, args.ID = t.Doc(), t.NodeID()
+	if !(args.Kind == forDrop && r.sent) { // a place to drop on may say that it is one
+		args.Print = t.Print
+	}
 	args.Patience, args.Deadline = patience.Milliseconds(), restLimit.Milliseconds()
 	r.frame, r.view, r.around = t.Frame, observation.Within(r.page, t.Frame), nil
 	r.first, args.Guard = nil, args.guarded()

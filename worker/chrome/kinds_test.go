@@ -87,3 +87,10 @@ func TestTypingAndChords(t *testing.T) {
 		t.Errorf("a password was typed: %v", out.Err)
 	}
 }
+
+func TestDragging(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<div draggable=true role=button tabindex=0 ondragstart="event.dataTransfer.setData('text/plain','card')">A</div>
+		<div role=button tabindex=0 ondragover="event.preventDefault()" ondrop="event.preventDefault();say(event.dataTransfer.getData('text/plain'))">B</div>`)
+	h.says(h.request(protocol.KindDrag, map[string]any{"element_ref": h.on("button", "A"), "to_ref": h.on("button", "B")}), "A\nB\ncard;")
+}

@@ -103,6 +103,8 @@ func refOf(a *protocol.Action) (protocol.Ref, bool) {
 	switch args := a.Args.(type) {
 	case *protocol.ClickArgs:
 		return args.ElementRef, true
+	case *protocol.DragArgs:
+		return args.ElementRef, true
 	case *protocol.HoverArgs:
 		return args.ElementRef, true
 	case *protocol.FillArgs:

@@ -6,7 +6,7 @@
  * @property {string} doc the document's token
  * @property {number} id
  * @property {string} print the fingerprint that the agent was shown
- * @property {string} kind click, hover, fill, secret, type, select, check, press, scroll, frame
+ * @property {string} kind click, hover, drag, drop, fill, secret, type, select, check, press, scroll, frame
  * @property {number} [x] of a frame: a point of its viewport, to be brought into view
  * @property {number} [y]
  * @property {{x: number, y: number}} [offset] where in the box, from its top left; its middle when absent
@@ -176,7 +176,7 @@ const tryPrepare = (el, args) => {
     const reached = reachPoint(/** @type {HTMLElement} */ (el), args.x || 0, args.y || 0);
     return reached.error ? reached : { ...reached, surface };
   }
-  if (args.kind !== "hover" && isDisabled(el)) return refuse("disabled", called(el) + " is disabled", true);
+  if (args.kind !== "hover" && args.kind !== "drop" && isDisabled(el)) return refuse("disabled", called(el) + " is disabled", true);
   const special = CHECKS[args.kind] ? CHECKS[args.kind](el, args) : null;
   if (special && (special.error || special.done)) return special;
   if (args.kind === "fill" || args.kind === "secret" || args.kind === "type" || args.kind === "select") return { ...special, surface };
