@@ -159,8 +159,10 @@ type browser struct {
 	open          chan bool // whether egress was open right after dispatch
 	logged        func() string
 	seen          chan string // the dispatch log as it was after dispatch
-	tired         atomic.Bool
+	tired, asks   atomic.Bool
 }
+
+func (br *browser) Asks() bool { return br.asks.Load() }
 
 func (br *browser) Tired() string {
 	if br.tired.Load() {

@@ -4,8 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/worker"
 	"github.com/browserfleet/browserfleet/worker/chrome"
 )
 
@@ -94,4 +98,50 @@ func TestABrowserWithAnOrphanedDialogIsSavedAndReplaced(t *testing.T) {
 		now := r.profiles()
 		return len(now) == 1 && now[0] != former[0]
 	})
+}
+
+// A browser that waits for its agent's answer is not put to sleep: that would answer
+// for it. Once nothing is asked any more, it is.
+func TestAnEnvironmentThatAsksDoesNotHibernate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 4, func(c *worker.Config) { c.IdleTimeout = time.Millisecond })
+	br := b.hold(one)
+	br.asks.Store(true)
+	close(br.gate)
+	if res := b.result(one, b.open(one, 0)); res.Status != protocol.StatusOK {
+		t.Fatalf("%+v", res.Error)
+	}
+	for range 3 { // each makes the environment look what is due
+		if res := b.result(one, b.send(one, protocol.KindPing, nil)); res.Status != protocol.StatusOK {
+			t.Fatalf("%+v", res.Error)
+		}
+	}
+	if len(br.closed) > 0 {
+		t.Fatal("closed with a dialog open")
+	}
+	br.asks.Store(false)
+	b.send(one, protocol.KindPing, nil)
+	await(t, "the end of the browser", br.closed)
+	b.until(one, "the record says so", func(rec *protocol.OwnerRecord) bool { return rec.State == protocol.RecordHibernated })
+}
+
+func TestADrainNamesWhoseDialogIsLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 4, quickDrain)
+	for _, key := range []protocol.OwnerKey{two, one} {
+		br := b.hold(key)
+		br.asks.Store(key == one)
+		close(br.gate)
+		b.changed(key)
+	}
+	b.stop()
+	if diff := cmp.Diff([]protocol.OwnerKey{one}, b.w.Unsaved()); diff != "" {
+		t.Errorf("named (-want +got):\n%s", diff)
+	}
+	if !b.said.has("waits for an answer to a dialog") {
+		t.Errorf("the log does not say why:\n%s", b.said.text())
+	}
+	if rec, _ := b.record(one); rec.State != protocol.RecordMoving {
+		t.Errorf("%s: nobody else can take it", rec.State)
+	}
 }

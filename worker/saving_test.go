@@ -186,3 +186,34 @@ func TestALostEffectIsToldAlsoIfTheRestoredEnvironmentMovesOn(t *testing.T) {
 	}
 	b.until(one, "told", func(r *protocol.OwnerRecord) bool { return len(r.Unsaved) == 0 })
 }
+
+// A store that hangs while an environment is saved for going to sleep holds nobody up:
+// control requests are answered, and a request is run instead.
+func TestAnEnvironmentThatGoesToSleepStillAnswers(t *testing.T) {
+	t.Parallel()
+	s, use := newStuck(t)
+	b := newBench(t, 4, use, func(c *worker.Config) { c.IdleTimeout = time.Millisecond })
+	br := b.hold(one)
+	br.asks.Store(true) // it stays awake
+	close(br.gate)
+	if res := b.result(one, b.open(one, 0)); res.Status != protocol.StatusOK {
+		t.Fatalf("%+v", res.Error)
+	}
+	s.hang.Store(true)
+	t.Cleanup(s.letGo)
+	br.asks.Store(false)
+	b.send(one, protocol.KindPing, nil)
+	await(t, "the write that hangs", s.hangs)
+	if res := b.result(one, b.send(one, protocol.KindPing, nil)); res.Status != protocol.StatusOK {
+		t.Errorf("a control request: %+v", res.Error)
+	}
+	if res := b.result(one, b.send(one, protocol.KindObserve, nil)); res.Status != protocol.StatusOK || res.Generation != 1 {
+		t.Errorf("a request, generation %d: %+v", res.Generation, res.Error)
+	}
+	if b.said.has("not saved") || len(br.closed) > 0 {
+		t.Errorf("they were answered only when the save had failed:\n%s", b.said.text())
+	}
+	s.letGo()
+	await(t, "the end of the browser", br.closed)
+	b.until(one, "the record says so", func(rec *protocol.OwnerRecord) bool { return rec.State == protocol.RecordHibernated })
+}

@@ -129,6 +129,11 @@ func (b *Browser) Suspend() { b.proxy.Suspend() }
 // Resume lets it go on.
 func (b *Browser) Resume() { b.proxy.Resume() }
 
+// Asks reports whether a dialog is open, in any tab.
+func (b *Browser) Asks() bool {
+	return slices.ContainsFunc(b.supervised.Tabs(), func(p *supervisor.Page) bool { return len(p.Snapshot().Dialogs) > 0 })
+}
+
 // Capture reads cookies and the open page's storage; other origins are carried
 // on, and with a dialog open the page's own as well.
 func (b *Browser) Capture(ctx context.Context) (checkpoints.State, error) {

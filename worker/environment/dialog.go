@@ -18,6 +18,19 @@ type answering interface {
 	Answer(ctx context.Context, args *protocol.DialogArgs) *protocol.Error
 }
 
+// asking is a browser that knows whether a dialog waits for its agent. Closing it then
+// would answer the dialog for the agent, and its page's storage cannot be read.
+type asking interface {
+	// Asks may be called from any goroutine, and never waits.
+	Asks() bool
+}
+
+// asks reports whether a dialog waits for the agent.
+func (e *Environment) asks() bool {
+	b, ok := e.browser.(asking)
+	return ok && b.Asks()
+}
+
 // controlBudget bounds an answer on lane c with the look at what followed: what
 // comes after it on the lane, a cancel for instance, waits so long.
 const controlBudget = 10 * time.Second
@@ -41,6 +54,8 @@ func (e *Environment) beginDialog(ctx context.Context, a *protocol.Admitted, t t
 		return protocol.Errorf(protocol.CodeStaleControl, "dialog %s ended with generation %d; this is %d", args.DialogID, generation, now)
 	case c != nil:
 		return protocol.Errorf(protocol.CodeOwnerConflict, "%s has control", c.Holder)
+	case e.leaving:
+		return goingAway()
 	case e.running != nil:
 		return e.runAnswer(ctx, t)
 	case e.state == Idle:
@@ -80,7 +95,7 @@ func (e *Environment) runAnswer(ctx context.Context, t task) *protocol.Error {
 // answer passes the gate, and answers.
 func (a *actor) answer(ctx context.Context, b answering, t task) *protocol.Error {
 	if err := a.dispatch(ctx, t); err != nil {
-		return protocol.Errorf(protocol.CodeActionFailed, "not dispatched: %v", err).WithDispatched(protocol.DispatchedNo)
+		return NotDispatched(err)
 	}
 	return b.Answer(ctx, t.admitted.Action.Args.(*protocol.DialogArgs))
 }

@@ -50,8 +50,8 @@ func (e *Environment) onDoom(ctx context.Context) error {
 		return nil
 	}
 	why := e.browser.(doomed).Doom()
-	if err := e.save(ctx, checkpoints.ReasonRequested); err != nil {
-		if errors.Is(err, checkpoints.ErrFenced) {
+	if err := e.save(ctx, checkpoints.ReasonRequested, unwanted); err != nil {
+		if fenced(err) {
 			return err
 		}
 		e.log.Warn("the state of a browser that has to be replaced cannot be saved", "why", why, "error", err)

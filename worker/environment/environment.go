@@ -166,6 +166,7 @@ type Environment struct {
 	// rest: hibernate as soon as nothing waits; restAfter is the last request that
 	// was sent before. used: something was done.
 	rest, used               bool
+	leaving                  bool // its state is saved, to close the browser
 	restAfter                protocol.Seq
 	idleSince, restNotBefore time.Time
 

@@ -266,7 +266,7 @@ func (e *Environment) delete(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	// What is still being written would come after what is removed.
-	if _, err := e.awaitCommit(ctx, wait); fenced(err) {
+	if _, err := e.awaitCommit(ctx, wait, unwanted); fenced(err) {
 		return err
 	}
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {

@@ -2,7 +2,6 @@ package environment
 
 import (
 	"context"
-	"errors"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
 )
@@ -30,8 +29,8 @@ func (e *Environment) recycle(ctx context.Context) error {
 	if why == "" {
 		return nil
 	}
-	if err := e.save(ctx, checkpoints.ReasonRequested); err != nil {
-		if errors.Is(err, checkpoints.ErrFenced) {
+	if err := e.save(ctx, checkpoints.ReasonRequested, unwanted); err != nil {
+		if fenced(err) {
 			return err
 		}
 		e.log.Warn("the browser should be replaced, but its state cannot be saved", "why", why, "error", err)

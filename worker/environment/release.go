@@ -10,6 +10,9 @@ import (
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
+// errAsked: what a page with an open dialog stores cannot be read.
+var errAsked = errors.New("a dialog was open: what its page stored since the last checkpoint is lost, cookies are saved")
+
 // onRelease saves the environment and lets the owner go. While an action runs,
 // or the browser is still being opened, it does nothing: both end by coming here
 // again. So does an attempt to save that failed, until it is time to give up;
@@ -22,8 +25,9 @@ func (e *Environment) onRelease(ctx context.Context) error {
 	if e.state != Closing {
 		e.step(Release)
 	}
+	asked := e.asks()
 	saved := e.saveBy(ctx)
-	if errors.Is(saved, checkpoints.ErrFenced) {
+	if fenced(saved) {
 		return saved
 	}
 	if saved != nil {
@@ -31,6 +35,10 @@ func (e *Environment) onRelease(ctx context.Context) error {
 			return nil
 		}
 		e.log.Error("not saved: what changed since the last checkpoint is lost", "error", saved)
+	}
+	if saved == nil && asked {
+		saved = errAsked
+		e.log.Error("its page is not saved: it waits for an answer to a dialog, which is lost")
 	}
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {
 		r.Opening = false
@@ -53,5 +61,5 @@ func (e *Environment) saveBy(ctx context.Context) error {
 		ctx, cancel = context.WithDeadline(ctx, h.giveUp)
 		defer cancel()
 	}
-	return e.save(ctx, checkpoints.ReasonDrain)
+	return e.save(ctx, checkpoints.ReasonDrain, unwanted)
 }

@@ -16,11 +16,14 @@ var ErrHibernated = errors.New("the environment hibernates")
 // restRetry spaces attempts to hibernate after a save that failed.
 const restRetry = 30 * time.Second
 
-// restAt is when the environment is due to hibernate; false while it is not.
+// restAt is when the environment is due to hibernate; false while it is not. With a
+// dialog open it does not, unless the agent itself ends it.
 func (e *Environment) restAt() (time.Time, bool) {
 	quiet := (e.state == Idle || e.state == Unavailable) && e.running == nil && e.saving == nil && e.queue.Len() == 0 && !e.wantOpen
 	switch rec := e.holder.Record(); {
 	case !quiet || e.releasing != "" || len(e.waiters) > 0:
+		return time.Time{}, false
+	case len(e.closers) == 0 && e.deleting == nil && e.asks():
 		return time.Time{}, false
 	case e.rest:
 		return e.restNotBefore, true
@@ -41,9 +44,12 @@ func (e *Environment) stay() { e.idleSince = time.Now() }
 // has the only copy. An ephemeral environment has nothing to save; it ends, and
 // the next one starts clean and says so.
 func (e *Environment) hibernate(ctx context.Context) error {
-	if err := e.save(ctx, checkpoints.ReasonIdle); err != nil {
-		if errors.Is(err, checkpoints.ErrFenced) {
+	if err := e.save(ctx, checkpoints.ReasonIdle, func() bool { return e.queue.Len() > 0 }); err != nil {
+		if fenced(err) {
 			return err
+		}
+		if errors.Is(err, errWanted) {
+			return nil // what is being written is written all the same
 		}
 		e.log.Error("not saved, so it does not hibernate", "error", err)
 		e.restNotBefore = time.Now().Add(restRetry)

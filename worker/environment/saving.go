@@ -1,11 +1,14 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/protocol"
@@ -198,43 +201,87 @@ func (e *Environment) settleSave(s *snapshot, err error) {
 	}
 }
 
+// errWanted: a request came while the state was saved for going to sleep.
+var errWanted = errors.New("a request came")
+
 // save commits what changed since the newest checkpoint, and waits for it: the
 // browser is about to be closed on purpose. There is nothing to save without a
-// browser, or of an ephemeral environment.
-func (e *Environment) save(ctx context.Context, reason checkpoints.Reason) error {
+// browser, or of an ephemeral environment. Control requests are answered meanwhile;
+// when wanted holds, the wait ends with errWanted.
+func (e *Environment) save(ctx context.Context, reason checkpoints.Reason, wanted func() bool) error {
 	if e.browser == nil || e.keeper == nil {
 		return nil
 	}
+	e.leaving = true
+	defer func() { e.leaving = false }()
 	wait, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	// What is being written is older.
-	if _, err := e.awaitCommit(ctx, wait); err != nil {
+	if _, err := e.awaitCommit(ctx, wait, wanted); err != nil {
 		return err
 	}
-	a := actor{browser: e.browser, keeper: e.keeper, generation: e.holder.Record().Generation}
-	s, err := a.snapshot(wait, reason, e.last)
-	if err != nil {
+	c, err := e.awaitSnapshot(ctx, e.runSnapshot(wait, reason), cancel, wanted)
+	if err = cmp.Or(err, c.err); err != nil {
 		return err
 	}
-	e.keep(ctx, s)
-	written, err := e.awaitCommit(ctx, wait)
+	e.keep(ctx, c.snapshot)
+	written, err := e.awaitCommit(ctx, wait, wanted)
 	if err != nil {
 		return err
 	}
 	return written.err
 }
 
-// awaitCommit takes what is being written, with what it needs of the loop
-// meanwhile. When wait ends it goes on without it.
-func (e *Environment) awaitCommit(ctx, wait context.Context) (c committed, err error) {
+// runSnapshot reads the state of a browser in which nothing runs.
+func (e *Environment) runSnapshot(ctx context.Context, reason checkpoints.Reason) <-chan captured {
+	a := actor{browser: e.browser, keeper: e.keeper, generation: e.holder.Record().Generation}
+	last, took := e.last, make(chan captured, 1)
+	e.work.Go(func() {
+		s, err := a.snapshot(ctx, reason, last)
+		took <- captured{s, err}
+	})
+	return took
+}
+
+// awaitSnapshot waits until the state is read, always: nothing else may use the
+// browser before. An error, or a request that is wanted, only hurries the reading.
+func (e *Environment) awaitSnapshot(ctx context.Context, took <-chan captured, hurry func(), wanted func() bool) (c captured, err error) {
+	for {
+		var failed error
+		select {
+		case c = <-took:
+			return c, err
+		case u := <-e.updates:
+			failed = e.onUpdate(ctx, u)
+		case m := <-e.pushes:
+			failed = e.attend(ctx, m)
+		}
+		if failed == nil && wanted() {
+			failed = errWanted
+		}
+		if failed != nil {
+			err = cmp.Or(err, failed)
+			hurry()
+		}
+	}
+}
+
+// awaitCommit takes what is being written, with what cannot wait meanwhile. When
+// wait ends it goes on without it.
+func (e *Environment) awaitCommit(ctx, wait context.Context, wanted func() bool) (c committed, err error) {
 	for e.saving != nil {
 		select {
 		case c = <-e.commits:
 			err = e.onCommitted(ctx, c)
 		case u := <-e.updates:
 			err = e.onUpdate(ctx, u)
+		case m := <-e.pushes:
+			err = e.attend(ctx, m)
 		case <-wait.Done():
 			err = context.Cause(wait)
+		}
+		if err == nil && e.saving != nil && wanted() {
+			err = errWanted
 		}
 		if err != nil {
 			return c, err
@@ -242,6 +289,18 @@ func (e *Environment) awaitCommit(ctx, wait context.Context) (c committed, err e
 	}
 	return c, nil
 }
+
+// attend takes pushes while the loop waits for a save, and answers control requests.
+func (e *Environment) attend(ctx context.Context, m *nats.Msg) error {
+	e.push(m)
+	if err := e.drainPushes(); err != nil {
+		return err
+	}
+	return e.serveControl(ctx)
+}
+
+// unwanted: a save that nothing ends early.
+func unwanted() bool { return false }
 
 // collectEvery bounds how many checkpoints pile up beyond those that are kept.
 const collectEvery = 32
