@@ -215,7 +215,7 @@ func TestScreenshot(t *testing.T) {
 		{protocol.ScreenshotArgs{}, "image/jpeg", 800},
 		{protocol.ScreenshotArgs{Format: "png", FullPage: true}, "image/png", 2000},
 	} {
-		shot, err := observation.Screenshot(r.ctx, r.page, tc.args)
+		shot, err := observation.New(1).Screenshot(r.ctx, r.page, tc.args)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,12 +225,12 @@ func TestScreenshot(t *testing.T) {
 	}
 	r.page.Eval(r.ctx, t, `document.body.innerHTML='<canvas id=c width=1280 height=800></canvas>';g=c.getContext('2d');d=g.createImageData(1280,800);
 		for(i=0;i<d.data.length;i++)d.data[i]=Math.random()*256;g.putImageData(d,0,0);0`)
-	_, err := observation.Screenshot(r.ctx, r.page, protocol.ScreenshotArgs{Format: "png"})
+	_, err := observation.New(1).Screenshot(r.ctx, r.page, protocol.ScreenshotArgs{Format: "png"})
 	if err == nil || err.Code != protocol.CodeResultTooLarge || !strings.Contains(err.Message, "jpeg") {
 		t.Errorf("a picture that is too large: %v", err)
 	}
 	r.page.Eval(r.ctx, t, `document.body.innerHTML='<div style="height:20000px">';0`)
-	_, err = observation.Screenshot(r.ctx, r.page, protocol.ScreenshotArgs{FullPage: true})
+	_, err = observation.New(1).Screenshot(r.ctx, r.page, protocol.ScreenshotArgs{FullPage: true})
 	if err == nil || err.Code != protocol.CodeResultTooLarge || err.Dispatched != protocol.DispatchedNo {
 		t.Errorf("a page that is too large: %v", err)
 	}

@@ -74,6 +74,9 @@ func (a *Admitted) DependsOnPage() bool {
 	if t, ok := a.Action.Args.(*TabsArgs); ok {
 		return t.Index != nil || t.Action == TabsClose
 	}
+	if s, ok := a.Action.Args.(*ScreenshotArgs); ok && s.ElementRef != "" {
+		return true
+	}
 	o, ok := a.Action.Args.(*ObserveArgs)
 	return ok && o.Region()
 }

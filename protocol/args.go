@@ -220,26 +220,6 @@ func (a *WaitArgs) Validate() *Error {
 	return Errorf(CodeInvalidArgument, "until %q: want load, network-idle, text, url, element-visible or element-hidden", clip(a.Until, 20))
 }
 
-// ScreenshotArgs take a picture.
-type ScreenshotArgs struct {
-	FullPage bool `json:"full_page,omitempty"`
-	// Format is jpeg (default) or png.
-	Format string `json:"format,omitempty"`
-	// Quality of a JPEG, 1-100; default 70.
-	Quality int `json:"quality,omitempty"`
-}
-
-// Validate checks format and quality.
-func (a *ScreenshotArgs) Validate() *Error {
-	if a.Format != "" && a.Format != "jpeg" && a.Format != "png" {
-		return Errorf(CodeInvalidArgument, "format %q: want jpeg or png", clip(a.Format, 20))
-	}
-	if a.Quality < 0 || a.Quality > 100 {
-		return Errorf(CodeInvalidArgument, "quality %d: want 1-100", a.Quality)
-	}
-	return nil
-}
-
 // What tabs does.
 const (
 	TabsList   = "list"

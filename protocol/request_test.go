@@ -191,8 +191,8 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 	protocol.KindForward: {[]string{``, `{}`}, []string{`7`}},
 	protocol.KindReload:  {[]string{``, `{}`}, []string{`"hard"`}},
 	protocol.KindScreenshot: {
-		[]string{``, `{"full_page":true,"format":"png"}`, `{"format":"jpeg","quality":100}`},
-		[]string{`{"format":"gif"}`, `{"quality":101}`, `{"quality":-1}`},
+		[]string{``, `{"full_page":true,"format":"png"}`, `{"format":"jpeg","quality":100}`, `{"format":"webp"}`, `{"element_ref":"@e1","refs":true}`},
+		[]string{`{"format":"gif"}`, `{"element_ref":"#x"}`, `{"element_ref":"e1","full_page":true}`, `{"refs":true,"format":"webp"}`, `{"quality":101}`, `{"quality":-1}`},
 	},
 	protocol.KindExtractTable: {
 		[]string{``, `{"region_ref":"@e4","limit":1000,"max_text_chars":20000,"fields":["a"]}`},

@@ -13,21 +13,25 @@ import (
 type screenshotCmd struct {
 	agentFlags
 	tabFlag
-	Output   string `short:"o" help:"File to write (.jpg or .png), or json." default:"page.jpg" placeholder:"FILE"`
+	Ref      string `arg:"" optional:"" help:"Element to take it of (default: what is in view)."`
+	Output   string `short:"o" help:"File to write (.jpg, .png or .webp), or json." default:"page.jpg" placeholder:"FILE"`
 	FullPage bool   `help:"The whole page, not only what is in view."`
-	Quality  int    `help:"Quality of a JPEG, 1-100." default:"70"`
+	Quality  int    `help:"Quality of a JPEG or WebP, 1-100." default:"70"`
+	Refs     bool   `help:"Draw the refs of what was observed last on it."`
 }
 
 // Run takes a picture. It is written as it came: its name says what is wanted.
 func (c *screenshotCmd) Run(a *app) error {
-	args := &protocol.ScreenshotArgs{FullPage: c.FullPage, Format: "jpeg", Quality: c.Quality}
+	args := &protocol.ScreenshotArgs{FullPage: c.FullPage, Format: "jpeg", Quality: c.Quality, Refs: c.Refs}
 	switch strings.ToLower(filepath.Ext(c.Output)) {
 	case ".png":
 		args.Format, args.Quality = "png", 0
+	case ".webp":
+		args.Format = "webp"
 	case ".jpg", ".jpeg":
 	default:
 		if c.Output != "json" {
-			return usageError(fmt.Errorf("--output %s: name a .jpg or .png file, or json", c.Output))
+			return usageError(fmt.Errorf("--output %s: name a .jpg, .png or .webp file, or json", c.Output))
 		}
 	}
 	if folder := filepath.Dir(c.Output); c.Output != "json" {
@@ -38,6 +42,7 @@ func (c *screenshotCmd) Run(a *app) error {
 	}
 	var taken *protocol.Screenshot
 	err := c.act(a, c.Output == "json", func(ctx context.Context, s *session) (*protocol.Result, error) {
+		args.Target = s.target(c.Ref)
 		res, err := s.do(ctx, protocol.KindScreenshot, args, c.options()...)
 		if err == nil {
 			taken = res.Screenshot

@@ -122,7 +122,7 @@ func TestOpenDialogStopsActions(t *testing.T) {
 		t.Errorf("observation behind a dialog: %+v", obs)
 	}
 	a.fails(protocol.KindFill, object{"element_ref": field, "value": "x"}, protocol.CodeDialogOpen, protocol.DispatchedNo)
-	if _, failed := observation.Screenshot(a.ctx, a.page, protocol.ScreenshotArgs{}); failed == nil || failed.Code != protocol.CodeDialogOpen {
+	if _, failed := a.observer.Screenshot(a.ctx, a.page, protocol.ScreenshotArgs{}); failed == nil || failed.Code != protocol.CodeDialogOpen {
 		t.Errorf("screenshot: %v", failed)
 	}
 	id := supervisor.DialogID(obs.PendingDialogs[0].ID)

@@ -94,3 +94,12 @@ func TestDragging(t *testing.T) {
 		<div role=button tabindex=0 ondragover="event.preventDefault()" ondrop="event.preventDefault();say(event.dataTransfer.getData('text/plain'))">B</div>`)
 	h.says(h.request(protocol.KindDrag, map[string]any{"element_ref": h.on("button", "A"), "to_ref": h.on("button", "B")}), "A\nB\ncard;")
 }
+
+func TestPicturesOfElements(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<button style="width:77px;height:33px">B</button>`)
+	out := h.ok(h.request(protocol.KindScreenshot, map[string]any{"element_ref": h.on("button", "B"), "format": "png", "refs": true}))
+	if s := out.Screenshot; s.Width != 77 || s.Height != 33 || s.MediaType != "image/png" || out.Observation != nil {
+		t.Errorf("%s of %d x %d", s.MediaType, s.Width, s.Height)
+	}
+}

@@ -70,7 +70,7 @@ func (r *run) perform(ctx context.Context) {
 		r.out.Err = r.read(func() (failed *protocol.Error) {
 			ctx, done := r.b.startAnswering(ctx)
 			defer done()
-			r.out.Screenshot, failed = observation.Screenshot(ctx, r.b.tab, *args)
+			r.out.Screenshot, failed = r.b.observer.Screenshot(ctx, r.b.tab, *args)
 			return failed
 		})
 	case *protocol.ExtractArgs:
