@@ -111,6 +111,10 @@
 //     due (2); failed and deleted owners stay so while they are answered
 //     for (8); a refusal looks for the record first (18).
 //
+// Caught by a schedule of regressions_test.go, if not before: the results are as far as
+// the record says; the record says where its newest result is; a sequence tells how far
+// the results are, and no id does; a deleted owner is erased again.
+//
 // Broken elsewhere: a commit is fenced by a later seal. That needs a late commit in
 // the very slot that the seal took, which schedules seldom bring about; checkpoints'
 // TestZombieAndNewHolderRaceForOneSlot notices in its first rounds. An assignment is a

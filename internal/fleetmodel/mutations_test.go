@@ -31,6 +31,7 @@ const (
 	unitHolder  = "internal/ownerlog/holder.go"
 	unitAnswer  = "internal/ownerlog/answer.go"
 	unitCancel  = "internal/ownerlog/cancel.go"
+	unitLeader  = "internal/ownerlog/leader.go"
 	unitLane    = "internal/ownerlog/lane.go"
 	unitStream  = "internal/ownerlog/stream.go"
 	unitMessage = "internal/natsx/message.go"
@@ -257,6 +258,32 @@ var mutations = []mutation{
 		"ahead > FutureHorizon {", "ahead > 100*FutureHorizon {", "promise",
 	},
 	{
+		"the results are as far as the record says", unitLeader,
+		"return h.rec.ResultSeq", "return h.rec.ResultSeq * 0", "promise 3",
+	},
+	{
+		"the record says where its newest result is", unitAnswer,
+		"h.rec.ResultSeq, h.dirty = seq, true", "h.dirty = seq > 0", "promise 3",
+	},
+	{ // as it was at first: by the newest result whose id seems young
+		"a sequence tells how far the results are, and no id does", unitLeader,
+		"if err == nil && last < known {", `for i := len(h.rec.Done) - 1; i >= 0; i-- {
+			_, at, unread := protocol.ParseRequestID(string(h.rec.Done[i]))
+			if age := time.Since(at); unread != nil || age < 0 || age > protocol.ResultRetention-protocol.ResendHorizon {
+				continue
+			}
+			if m, err := h.Stored(ctx, h.rec.Done[i]); err == nil && m == nil {
+				known = last + 1
+			}
+			break
+		}
+		if err == nil && last < known {`, "no leader was behind",
+	},
+	{
+		"a deleted owner is erased again", unitTodo,
+		"now.After(s.EraseAgain):", "now.After(s.EraseAgain) && s.Foreign:", "for ever",
+	},
+	{
 		"a stream that looks like an older copy is looked at again", unitStream,
 		"proof(rec) > st.Last))\n", "proof(rec) > st.Last && st.Last+1 == 0))\n", "promise",
 	},
@@ -284,7 +311,7 @@ func broken(t *testing.T, m mutation) []byte {
 }
 
 // TestMutationsAreCaught compiles this package over each broken file, and
-// expects TestPromises to fail with the right promise. It does so with -mutate
+// expects TestPromises, or a schedule that broke once, to fail with the right promise. It does so with -mutate
 // only; -mutants chooses.
 func TestMutationsAreCaught(t *testing.T) {
 	if !*mutate {
@@ -339,6 +366,6 @@ func build(t *testing.T, m mutation) ([]byte, error) {
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("it does not compile: %s", out)
 	}
-	return exec.CommandContext(t.Context(), binary, "-test.run", "TestPromises$", "-test.timeout", "4m",
+	return exec.CommandContext(t.Context(), binary, "-test.run", "^(TestPromises|TestWhatBrokeOnce)$", "-test.timeout", "4m",
 		"-schedules", strconv.Itoa(*schedulesFlag), "-rapid.nofailfile", "-rapid.shrinktime", "1ms").CombinedOutput()
 }

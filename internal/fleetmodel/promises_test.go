@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/browserfleet/browserfleet/internal/ownerlog"
 	"github.com/browserfleet/browserfleet/protocol"
 )
 
@@ -165,6 +166,9 @@ func (p *promises) result(by *hold, res *protocol.Result) {
 		} else if !outOfTime(res) {
 			p.broken("promise 2: %s was answered, and is %s again after its result expired", res.Request, res.Status)
 		}
+	}
+	if res.Error != nil && res.Error.Message == ownerlog.CannotTell().Message && !by.misled {
+		p.broken("promise 2: %s could not tell whether %s was answered before, and no leader was behind", by, res.Request)
 	}
 	p.results[res.Request] = &answer{by: by, res: res, life: by.life}
 	p.answered(by, res)

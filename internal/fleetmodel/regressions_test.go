@@ -1,6 +1,7 @@
 package fleetmodel
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -231,6 +232,22 @@ var regressions = map[string][]event{
 		{opDelete, 1},
 		{opCalm, 5},
 	},
+	// An effect that was answered, and has fallen out of the record's ring since, is
+	// sent again while an old server leads the results. Where these must be at least is
+	// in the record.
+	"an old leader lets nothing run again that the ring forgot": slices.Concat(
+		[]event{{opCalm, 4}, {opRequest, 2}, {opCalm, 3}},
+		slices.Repeat(slices.Concat(slices.Repeat([]event{{opOdd, 2}}, 10), []event{{opCalm, 2}, {opPurge, 0}, {opCalm, 1}}), 7),
+		[]event{{opCalm, 5}, {opOldLeader, 11}, {opAgain, 0}, {opRun, 0}, {opRun, 31}},
+	),
+	// Ids that lay hours ahead fill the ring: they seem young when their results have
+	// expired. The results' leader was taken for one that is behind, for ever, because it
+	// did not have them.
+	"ids from the future make no leader seem behind": slices.Concat(
+		[]event{{opCalm, 4}},
+		slices.Repeat(slices.Concat(slices.Repeat([]event{{opOdd, 6}}, 9), []event{{opCalm, 2}, {opPurge, 0}, {opCalm, 1}}), 7),
+		[]event{{opLate, 1}, {opLate, 1}, {opCalm, 5}, {opCalm, 5}, {opPurge, 0}, {opCalm, 1}, {opRequest, 0}},
+	),
 	// A control message came again hours later, when its id was too old; a holder died
 	// after its START, and the next one took it for something that may have been done.
 	"what is refused was not begun by a former holder": {
