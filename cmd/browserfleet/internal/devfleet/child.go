@@ -43,8 +43,9 @@ type child struct {
 	once sync.Once     // of stop
 	done chan struct{} // closed: the process is gone and stays so
 
-	mu      sync.Mutex // guards process
+	mu      sync.Mutex // guards all below
 	process *os.Process
+	killed  bool // on purpose: its next death is no sign of trouble
 }
 
 // runChild starts the child and keeps it running.
@@ -60,7 +61,7 @@ func (c *child) runChild() {
 			c.failed <- c.startError(err)
 			return
 		}
-		if time.Since(begun) > steady {
+		if c.wasKilled() || time.Since(begun) > steady {
 			deaths = 0
 		}
 		if !c.restart {
@@ -117,6 +118,25 @@ func (c *child) stopping() bool {
 	default:
 		return false
 	}
+}
+
+// kill ends the process with SIGKILL, on purpose: it is started again at once,
+// however often.
+func (c *child) kill() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	did := c.process != nil && c.process.Signal(syscall.SIGKILL) == nil
+	c.killed = c.killed || did
+	return did
+}
+
+// wasKilled reports whether the death that just came was on purpose.
+func (c *child) wasKilled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.killed
+	c.killed = false
+	return was
 }
 
 // pid is 0 while the child does not run.

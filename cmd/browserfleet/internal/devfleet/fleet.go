@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/browserfleet/browserfleet/cmd/browserfleet/internal/service"
@@ -228,10 +227,11 @@ func (f *Fleet) PID(name string) int {
 	return 0
 }
 
-// Kill ends a child with SIGKILL, as a crash would.
+// Kill ends a child with SIGKILL, as a crash would. It is started again as after a
+// first crash, however often it is killed.
 func (f *Fleet) Kill(name string) error {
 	for _, c := range f.children {
-		if c.name == name && c.signal(syscall.SIGKILL) {
+		if c.name == name && c.kill() {
 			return nil
 		}
 	}
