@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/browserfleet/browserfleet/protocol"
 )
@@ -80,6 +82,25 @@ func (o *Owner) Select(ctx context.Context, ref protocol.Ref, values []string, o
 // Check sets a checkbox, radio or switch.
 func (o *Owner) Check(ctx context.Context, ref protocol.Ref, checked bool, opts ...Option) (*protocol.Result, error) {
 	return o.Do(ctx, protocol.KindCheck, &protocol.CheckArgs{Target: at(ref), Checked: &checked}, opts...)
+}
+
+// Step makes a step of a batch.
+func Step(kind protocol.Kind, args protocol.Args) (protocol.BatchStep, error) {
+	step := protocol.BatchStep{Kind: kind}
+	if args == nil {
+		return step, nil
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return step, fmt.Errorf("args of %s: %w", kind, err)
+	}
+	step.Args = raw
+	return step, nil
+}
+
+// Batch performs steps one after the other, as one effect; the first that fails ends it.
+func (o *Owner) Batch(ctx context.Context, steps []protocol.BatchStep, opts ...Option) (*protocol.Result, error) {
+	return o.Do(ctx, protocol.KindBatch, &protocol.BatchArgs{Steps: steps}, opts...)
 }
 
 // Back goes back in the history.

@@ -22,6 +22,7 @@ const (
 	KindBack           Kind = "back"
 	KindForward        Kind = "forward"
 	KindReload         Kind = "reload"
+	KindBatch          Kind = "batch"
 	KindScreenshot     Kind = "screenshot"
 	KindExtractTable   Kind = "extract_table"
 	KindExtractLinks   Kind = "extract_links"
@@ -78,6 +79,7 @@ var kinds = map[Kind]KindInfo{
 	KindBack:           {LaneQueue, EffectWrite, true, false, func() Args { return &NoArgs{} }},
 	KindForward:        {LaneQueue, EffectWrite, true, false, func() Args { return &NoArgs{} }},
 	KindReload:         {LaneQueue, EffectWrite, true, false, func() Args { return &NoArgs{} }},
+	KindBatch:          {LaneQueue, EffectWrite, true, false, func() Args { return &BatchArgs{} }},
 	KindScreenshot:     {LaneQueue, EffectRead, false, false, func() Args { return &ScreenshotArgs{} }},
 	KindExtractTable:   {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},
 	KindExtractLinks:   {LaneQueue, EffectRead, true, false, func() Args { return &ExtractArgs{} }},

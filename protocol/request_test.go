@@ -201,6 +201,17 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 	protocol.KindExtractLinks:   {[]string{``}, []string{`{"limit":-1}`}},
 	protocol.KindExtractList:    {[]string{``, `{"index":0}`, `{"index":3,"offset":100}`}, []string{`{"index":-1}`, `{"index":1001}`, `{"offset":-1}`}},
 	protocol.KindExtractArticle: {[]string{``, `{"offset":12000}`}, []string{`{"offset":10000001}`, `{"max_text_chars":-1}`}},
+	protocol.KindBatch: {
+		[]string{
+			`{"steps":[{"kind":"fill","args":{"element_ref":"@e1","value":"x"}},{"kind":"press","args":{"key":"Enter"}},{"kind":"wait","args":{"until":"load"}}]}`,
+			`{"steps":[` + strings.Repeat(`{"kind":"back"},`, 19) + `{"kind":"reload","args":null}]}`,
+		},
+		[]string{
+			``, `{}`, `{"steps":[]}`, `{"steps":[` + strings.Repeat(`{"kind":"back"},`, 20) + `{"kind":"back"}]}`, `{"steps":[{"kind":"batch","args":{"steps":[{"kind":"back"}]}}]}`,
+			`{"steps":[{"kind":"observe"}]}`, `{"steps":[{"kind":"cancel","args":{"request":"a"}}]}`, `{"steps":[{"kind":"cdp","args":{"method":"Page.reload"}}]}`,
+			`{"steps":[{"kind":"back"},{"kind":"click"}]}`, `{"steps":[{"kind":"fly"}]}`, `{"steps":[{"kind":"click","args":{"element_ref":7}}]}`, `{"steps":"back"}`, `{"steps":[{}]}`,
+		},
+	},
 	protocol.KindCDP: {
 		[]string{`{"method":"Page.getLayoutMetrics"}`, `{"method":"DOM.getDocument","params":{"depth":1},"frame_id":"F1"}`},
 		[]string{``, `{"method":"getLayoutMetrics"}`, `{"method":"Page.*"}`, `{"method":"Page.getFrameTree\n"}`, `{"method":"Page.getFrameTree","params":[1]}`},
@@ -294,6 +305,15 @@ func TestRefsAreNormalised(t *testing.T) {
 		if got := action.Args.(*protocol.ObserveArgs).ElementRef; got != "e7" {
 			t.Errorf("scope %q became %q", spelling, got)
 		}
+	}
+}
+
+// TestABatchNamesTheStepThatIsWrong: nothing of it runs.
+func TestABatchNamesTheStepThatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := parse(protocol.KindBatch, `{"steps":[{"kind":"back"},{"kind":"reload"},{"kind":"press","args":{"key":"Control+W"}}]}`)
+	if err == nil || err.Code != protocol.CodeInvalidArgument || err.Dispatched != protocol.DispatchedNo || !strings.HasPrefix(err.Message, "step 3 of 3 (press): key") {
+		t.Errorf("%v", err)
 	}
 }
 

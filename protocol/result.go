@@ -71,6 +71,8 @@ type Result struct {
 	Extraction  *Extraction     `json:"extraction,omitempty"`
 	Screenshot  *Screenshot     `json:"screenshot,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
+	// Steps are what became of those of a batch, as far as it came.
+	Steps []StepResult `json:"steps,omitempty"`
 
 	// Restored is in the first result after the environment was restored.
 	Restored *Restored `json:"restored,omitempty"`

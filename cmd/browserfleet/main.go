@@ -41,6 +41,7 @@ type commands struct {
 	Back           backCmd           `cmd:"" group:"agent" help:"Go back in the history."`
 	Forward        forwardCmd        `cmd:"" group:"agent" help:"Go forward in the history."`
 	Reload         reloadCmd         `cmd:"" group:"agent" help:"Load the page again."`
+	Batch          batchCmd          `cmd:"" group:"agent" help:"Perform several actions as one effect."`
 	Screenshot     screenshotCmd     `cmd:"" group:"agent" help:"Take a picture of the page."`
 	Extract        extractCmd        `cmd:"" group:"agent" help:"Read a table, a list, the links or the article of the page."`
 	Tabs           tabsCmd           `cmd:"" group:"agent" help:"List, open, show or close tabs."`

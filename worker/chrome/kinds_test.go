@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
@@ -101,5 +102,53 @@ func TestPicturesOfElements(t *testing.T) {
 	out := h.ok(h.request(protocol.KindScreenshot, map[string]any{"element_ref": h.on("button", "B"), "format": "png", "refs": true}))
 	if s := out.Screenshot; s.Width != 77 || s.Height != 33 || s.MediaType != "image/png" || out.Observation != nil {
 		t.Errorf("%s of %d x %d", s.MediaType, s.Width, s.Height)
+	}
+}
+
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<input aria-label=F onchange="say(value)"><button onclick="say('one')">One</button><button onclick="this.remove()">Two</button><a href="#there">Link</a>`)
+	one, two := map[string]any{"element_ref": h.on("button", "One")}, map[string]any{"element_ref": h.on("button", "Two")}
+	step := func(kind protocol.Kind, args map[string]any) map[string]any {
+		return map[string]any{"kind": kind, "args": args}
+	}
+	batch := func(steps ...map[string]any) (*environment.Outcome, int) {
+		raw, err := json.Marshal(map[string]any{"v": 1, "kind": "batch", "args": map[string]any{"steps": steps}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		act, refused := protocol.ParseAction(raw, protocol.LaneQueue)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		begun := 0
+		out := h.browser.Run(context60(t), &act, func() error { begun++; return nil })
+		return out, begun
+	}
+	out, begun := batch(
+		step(protocol.KindFill, map[string]any{"element_ref": h.on("textbox", "F"), "value": "x"}), step(protocol.KindClick, one),
+		step(protocol.KindWait, map[string]any{"until": "load"}), step(protocol.KindClick, map[string]any{"element_ref": h.on("link", "Link")}),
+	)
+	h.says(out, "OneTwoLink\nx;one;")
+	if begun != 1 || len(out.Steps) != 4 || out.Verdict != protocol.VerdictNavigated || out.Dispatched != protocol.DispatchedYes {
+		t.Errorf("begun %d times, %d steps, %s, %s", begun, len(out.Steps), out.Verdict, out.Dispatched)
+	}
+	for i, s := range out.Steps {
+		if s.Status != protocol.StatusOK || s.Transition == nil || (s.Dispatched == protocol.DispatchedYes) != (i != 2) {
+			t.Errorf("step %d: %s, dispatched %s, %v", i+1, s.Status, s.Dispatched, s.Transition)
+		}
+	}
+	if s := out.Steps[3]; s.Verdict != protocol.VerdictNavigated || s.Transition.After.URL != s.Transition.Before.URL+"/#there" && s.Transition.After.URL != s.Transition.Before.URL+"#there" {
+		t.Errorf("the last step: %s, %s", s.Verdict, s.Transition.After.URL)
+	}
+	out, begun = batch(step(protocol.KindClick, two), step(protocol.KindClick, two), step(protocol.KindClick, one))
+	if e := out.Err; e == nil || e.Code != protocol.CodeStaleRef || e.Dispatched != protocol.DispatchedYes || e.Retryable || !strings.HasPrefix(e.Message, "step 2 of 3 (click): ") {
+		t.Errorf("%+v", out.Err)
+	}
+	if begun != 1 || len(out.Steps) != 2 || out.Steps[1].Dispatched != protocol.DispatchedNo || out.Observation == nil || strings.Contains(out.Observation.Text, "Two") {
+		t.Errorf("begun %d times, %d steps, %+v", begun, len(out.Steps), out.Observation)
+	}
+	if out, begun = batch(step(protocol.KindClick, two), step(protocol.KindClick, one)); begun != 0 || out.Err.Dispatched != protocol.DispatchedNo {
+		t.Errorf("begun %d times, %v", begun, out.Err)
 	}
 }

@@ -95,6 +95,8 @@ func (r *run) perform(ctx context.Context) {
 		r.fillCredential(ctx, args)
 	case *protocol.WaitArgs:
 		r.wait(ctx, args)
+	case *protocol.BatchArgs:
+		r.batch(ctx, args)
 	case *protocol.TabsArgs:
 		r.tabs(ctx, args)
 	case *protocol.CDPArgs:

@@ -211,6 +211,7 @@ func (a *actor) fill(ctx context.Context, res *protocol.Result, t task, out *Out
 	res.Worker, res.Generation, res.Attempt = a.env.cfg.Worker, a.generation, t.attempt
 	res.Observation, res.Extraction, res.Screenshot = out.Observation, out.Extraction, out.Screenshot
 	res.Transition, res.Verdict, res.Warnings, res.Data = out.Transition, out.Verdict, out.Warnings, out.Data
+	res.Steps = out.Steps
 	switch {
 	case t.refusal != nil:
 		res.Verdict, res.Transition = "", nil

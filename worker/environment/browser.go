@@ -63,6 +63,7 @@ type Outcome struct {
 	Extraction  *protocol.Extraction
 	Screenshot  *protocol.Screenshot
 	Data        json.RawMessage
+	Steps       []protocol.StepResult
 	Transition  *protocol.Transition
 	Warnings    []protocol.Warning
 }

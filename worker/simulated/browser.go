@@ -147,6 +147,8 @@ func (b *Browser) do(ctx context.Context, a *protocol.Action) *environment.Outco
 	case protocol.KindFill:
 		b.fills++
 		out.Verdict = protocol.VerdictDOMChanged
+	case protocol.KindBatch:
+		b.batch(a.Args.(*protocol.BatchArgs), out)
 	case protocol.KindScreenshot:
 		out.Screenshot = &protocol.Screenshot{MediaType: "image/png", Width: 1, Height: 1, Bytes: len(pixel), Data: pixel}
 	case protocol.KindExtractTable, protocol.KindExtractLinks, protocol.KindExtractList, protocol.KindExtractArticle:
@@ -156,6 +158,27 @@ func (b *Browser) do(ctx context.Context, a *protocol.Action) *environment.Outco
 		b.effects++
 	}
 	return out
+}
+
+// batch has the latency of one action.
+func (b *Browser) batch(args *protocol.BatchArgs, out *environment.Outcome) {
+	for i := range args.Steps {
+		step, err := args.Steps[i].Action()
+		if err == nil {
+			err = b.check(&step)
+		}
+		done := protocol.StepResult{Kind: step.Kind, Status: protocol.StatusOK, Dispatched: protocol.DispatchedYes, Verdict: protocol.VerdictNoneYet}
+		if err != nil {
+			done.Status, done.Error, done.Dispatched, done.Verdict = protocol.StatusError, err, err.Dispatched, protocol.VerdictRefused
+		}
+		out.Steps = append(out.Steps, done)
+		if err != nil {
+			break
+		}
+		b.effects++
+	}
+	out.Dispatched, out.Err = protocol.DispatchedOf(out.Steps), protocol.StepError(out.Steps, len(args.Steps))
+	b.effects-- // the batch itself is counted by its caller
 }
 
 var elements = []protocol.Element{

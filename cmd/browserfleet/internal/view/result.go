@@ -32,6 +32,9 @@ func Result(w io.Writer, r *protocol.Result, took time.Duration, trace string) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "  warning %s: %s\n", warning.Code, Line(warning.Message, maxURL))
 	}
+	for i, step := range r.Steps {
+		fmt.Fprintf(w, "  %d. %s  %s  %s\n", i+1, step.Status, step.Kind, step.Verdict)
+	}
 	if r.Transition != nil {
 		transition(w, r.Transition)
 	}
