@@ -55,6 +55,8 @@ type commands struct {
 	Watch          watchCmd          `cmd:"" group:"agent" help:"Show the owner's events as they happen."`
 	Result         resultCmd         `cmd:"" group:"agent" help:"Wait for the result of a request that was sent earlier."`
 
+	MCP mcpCmd `cmd:"" name:"mcp" group:"agent" help:"Serve the owner's browser to a model, by the Model Context Protocol on standard input and output."`
+
 	Acquire acquireCmd `cmd:"" group:"agent" help:"Open the environment and take a lease on it."`
 	Release releaseCmd `cmd:"" group:"agent" help:"Give a lease up; after the last one the environment hibernates."`
 	Close   closeCmd   `cmd:"" group:"agent" help:"Save and end the environment; the next action opens it again."`
