@@ -1,9 +1,6 @@
 package chromium
 
-import (
-	"os"
-	"strings"
-)
+import "strings"
 
 // denyProxy is the proxy of the default context. The name never resolves, so a
 // page that somehow lands outside of an environment's context loads nothing.
@@ -98,11 +95,12 @@ func arguments(binary Binary, userData string, o Options) []string {
 	return append(args, o.ExtraArgs...)
 }
 
+// noPrograms is a PATH in which nothing is found. Chromium needs no program by name
+// for itself, but the full one would hand an external protocol, such as mailto, to
+// the host's xdg-open.
+const noPrograms = "/dev/null"
+
 // environment is all that the browser sees of ours.
 func environment(home, tmp string) []string {
-	path := os.Getenv("PATH")
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
-	return []string{"PATH=" + path, "HOME=" + home, "TMPDIR=" + tmp, "LANG=C.UTF-8"}
+	return []string{"PATH=" + noPrograms, "HOME=" + home, "TMPDIR=" + tmp, "LANG=C.UTF-8"}
 }
