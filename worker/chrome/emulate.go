@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	_ "time/tzdata" // names of time zones are checked here, also where the host has none
 
 	"github.com/browserfleet/browserfleet/observation"
 	"github.com/browserfleet/browserfleet/protocol"
@@ -17,6 +18,11 @@ const emulateLimit = 10 * time.Second
 
 // emulate changes what the environment pretends to be.
 func (r *run) emulate(ctx context.Context, args *protocol.EmulateArgs) {
+	// Chromium does not always say that it knows no such zone.
+	if _, err := time.LoadLocation(args.Timezone); err != nil || args.Timezone == "Local" {
+		r.refuse(protocol.Errorf(protocol.CodeInvalidArgument, "timezone: there is no %s", args.Timezone))
+		return
+	}
 	if r.b.tab.State().Dialog != nil {
 		r.refuse(protocol.Errorf(protocol.CodeDialogOpen, ""))
 		return

@@ -139,3 +139,17 @@ func TestAnEnvironmentThatIsOffline(t *testing.T) {
 	b.ok(b.do(ctx, browser, protocol.KindEmulate, &protocol.EmulateArgs{Network: &protocol.EmulatedNetwork{}}))
 	b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/account"}))
 }
+
+// Chromium says nothing of a zone that it does not know, so it is not asked.
+func TestAnUnknownTimeZoneIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	ctx := context60(t)
+	b := newBench(t, looper())
+	browser, _ := b.open(ctx, &checkpoints.Loaded{}, 1)
+	for _, zone := range []string{"Mars/Olympus", "Local"} {
+		bad := b.do(ctx, browser, protocol.KindEmulate, &protocol.EmulateArgs{Timezone: zone})
+		if bad.Err == nil || bad.Err.Code != protocol.CodeInvalidArgument || bad.Err.Dispatched != protocol.DispatchedNo {
+			t.Errorf("%s: %v", zone, bad.Err)
+		}
+	}
+}
