@@ -26,6 +26,15 @@
 //
 // Within makes a Page of a frame: calls go to its world, on its session.
 //
+// # What has no role
+//
+// Elements that a user can click though no role says so are listed as generic, with
+// the reason (clickable_by): an onclick, the cursor of a link, a tabindex, a canvas.
+// Only the outermost element with the cursor is: not every child of a card.
+// Listeners that a script added are not asked for: DOMDebugger.getEventListeners
+// with pierce ended renderers now and then, when it was asked at every look (a null
+// pointer in Chromium 156). What is clicked by them nearly always has the cursor.
+//
 // # Refs
 //
 // A ref (e1, e2…) means one DOM node: a number in a table that the isolated

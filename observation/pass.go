@@ -65,6 +65,7 @@ type pass struct {
 type passElement struct {
 	ID         int64    `json:"id"`
 	Role       string   `json:"role"`
+	By         string   `json:"by"`
 	Name       string   `json:"name"`
 	Type       string   `json:"type"`
 	Value      string   `json:"value"`
@@ -120,7 +121,7 @@ func (p *pass) check(args passArgs) error {
 			return errors.New("page script: element out of bounds")
 		}
 		e.Name, e.Value, e.Href = Cut(clean(e.Name), maxName), Cut(clean(e.Value), maxValue), Cut(clean(e.Href), maxURL)
-		e.Role, e.Type, e.Section = Cut(e.Role, 32), Cut(e.Type, 32), Cut(e.Section, 32)
+		e.Role, e.Type, e.Section, e.By = Cut(e.Role, 32), Cut(e.Type, 32), Cut(e.Section, 32), Cut(e.By, 32)
 	}
 	for i := range p.Groups {
 		p.Groups[i].Label = Cut(clean(p.Groups[i].Label), maxLabel)
@@ -141,7 +142,7 @@ func (e *passElement) record() node { return node{Frame: e.at.Frame, Doc: e.at.D
 func (e *passElement) shown(ref protocol.Ref, group protocol.GroupRef) protocol.Element {
 	return protocol.Element{
 		Ref: ref, FrameID: e.at.Frame, Role: e.Role, Name: e.Name, InputType: e.Type, Value: e.Value, Href: e.Href,
-		States: e.States, Section: e.Section, Tier: e.Tier, Pagination: e.Pagination, Group: group,
+		States: e.States, ClickableBy: e.By, Section: e.Section, Tier: e.Tier, Pagination: e.Pagination, Group: group,
 	}
 }
 

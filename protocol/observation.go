@@ -238,6 +238,9 @@ type Element struct {
 	// FrameID of the frame that it is in, empty for the main one. The ref alone
 	// names the element; this only tells frames apart.
 	FrameID FrameID `json:"frame_id,omitempty"`
+	// ClickableBy says why an element without a role is listed: listener (its onclick),
+	// cursor (that of a link), tabindex, or canvas.
+	ClickableBy string `json:"clickable_by,omitempty"`
 	// InputType of an <input>.
 	InputType string `json:"input_type,omitempty"`
 	// Value of a field; never of a password.

@@ -26,7 +26,6 @@ const folder = "testdata/cases"
 
 // waiting are the cases that do not pass yet, with what is missing.
 var waiting = map[string]string{
-	"001-icon-only-clickable":    "elements that only their listeners make clickable are not listed",
 	"011-undisplayed-file-input": "there is no action upload",
 	"092-attachment-link":        "downloads are refused and recorded, not kept",
 	"106-upload-inside-frame":    "there is no action upload",

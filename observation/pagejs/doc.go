@@ -10,6 +10,7 @@
 //	40-name       names by accname 1.2
 //	50-state      values, states, visibility
 //	60-records    landmarks, records, pagination runs, tiers
+//	62-clickable  what can be clicked without a role
 //	70-observe    the pass behind an observation
 //	72-frames     where frames are, and a point of theirs
 //	80-target     checks before an action: fingerprint, hit test, rest

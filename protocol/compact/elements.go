@@ -60,6 +60,9 @@ func (w *writer) element(e *protocol.Element) string {
 	for _, s := range e.States {
 		fmt.Fprintf(&b, " [%s]", Line(s, maxWord))
 	}
+	if e.ClickableBy != "" {
+		fmt.Fprintf(&b, " [by %s]", Line(e.ClickableBy, maxWord))
+	}
 	if e.Pagination {
 		b.WriteString(" [pagination]")
 	}

@@ -21,6 +21,7 @@
  * @property {string} section
  * @property {Element | null} record
  * @property {boolean} pagination
+ * @property {string} by why it can be clicked though it has no role
  */
 
 /** How long a pass may take, in ms, before it stops and says so. */
@@ -50,8 +51,8 @@ const regionRoots = (region, surroundings) => {
   return surroundings.halves(region);
 };
 
-/** Finds the candidates, and the order of the elements in places. @type {(start: Element[], surroundings: Surroundings, places: Map<Element, number>) => {found: Candidate[], partial: boolean, roots: ShadowRoot[]}} */
-const findCandidates = (start, surroundings, places) => {
+/** Finds the candidates, and the order of the elements in places. @type {(start: Element[], surroundings: Surroundings, places: Map<Element, number>, clicks: Clickables) => {found: Candidate[], partial: boolean, roots: ShadowRoot[]}} */
+const findCandidates = (start, surroundings, places, clicks) => {
   /** @type {Candidate[]} */
   const found = [];
   /** @type {ShadowRoot[]} */
@@ -67,14 +68,15 @@ const findCandidates = (start, surroundings, places) => {
       const shadow = shadowRootOf(el);
       if (shadow) roots.push(shadow);
       const role = actionRole(el);
-      if (role !== "") {
+      const by = clicks.reason(el, role);
+      if (by !== "" || (role !== "" && role !== CLICKABLE)) {
         const surface = surfaceOf(el);
-        if (surface) found.push(place(el, surface, role, seen, surroundings));
+        if (surface) found.push(place(el, surface, role || CLICKABLE, by, seen, surroundings));
       }
       return localName(el) === "select";
     });
   }
-  return { found, partial, roots };
+  return { found: clicks.sift(found), partial, roots };
 };
 
 /** Those that are asked for; a name costs, so it is asked last. @type {(found: Candidate[], args: ObserveArgs) => Candidate[]} */
@@ -84,13 +86,13 @@ const wantedOf = (found, args) => {
   return search ? found.filter((c) => collapse(nameOf(c.el, c.role)).toLowerCase().includes(search)) : found;
 };
 
-/** @type {(el: Element, surface: Element, role: string, order: number, surroundings: Surroundings) => Candidate} */
-const place = (el, surface, role, order, surroundings) => {
+/** @type {(el: Element, surface: Element, role: string, by: string, order: number, surroundings: Surroundings) => Candidate} */
+const place = (el, surface, role, by, order, surroundings) => {
   const section = surroundings.section(el);
   const record = surroundings.record(el);
   const pagination = surroundings.pages(el, role);
   const isTitle = record !== null && FIRST_TIER_ROLES.has(role) === false && surroundings.title(record).title === el;
-  return { el, surface, role, order, section, record, pagination, tier: tierOf(role, section, pagination, record !== null, isTitle) };
+  return { el, surface, role, by, order, section, record, pagination, tier: tierOf(role, section, pagination, record !== null, isTitle) };
 };
 
 /** @type {(el: Element) => string} */
@@ -125,8 +127,9 @@ const describe = (c, active, surroundings) => {
   const label = c.record ? surroundings.title(c.record).label : "";
   const value = c.role === "button" ? "" : cut(fieldValue(c.el), MAX_VALUE);
   lastBox.set(id, pageBox(box));
+  if (c.by) clickables.add(c.el);
   return {
-    id, role: c.role, name,
+    id, role: c.role, name, by: c.by || undefined,
     type: inputTypeOf(c.el) || undefined,
     value: value || undefined,
     href: (c.role === "link" && shownHref(hrefOf(c.el))) || undefined,
@@ -171,7 +174,7 @@ const observe = (args) => {
   const places = placesOf(owners);
   const top = passRoot();
   const start = region ? regionRoots(region, surroundings) : top ? [top] : [];
-  const { found, partial, roots } = findCandidates(start, surroundings, places);
+  const { found, partial, roots } = findCandidates(start, surroundings, places, new Clickables());
   if (!region) knownRoots = roots;
   const wanted = wantedOf(found, args);
   const shown = wanted.filter((c) => c.tier <= args.maxTier).sort((a, b) => a.tier - b.tier || a.order - b.order);

@@ -41,7 +41,7 @@ const lookUp = (args) => {
 
 /** The element's present fingerprint, with what it is now. @type {(el: Element) => {print: string, now: string}} */
 const currentPrint = (el) => {
-  const role = actionRole(el);
+  const role = listedRole(el);
   const name = nameOf(el, role);
   const surroundings = new Surroundings();
   const record = surroundings.record(el);
@@ -242,7 +242,7 @@ const armFor = (el, args, verdict) => {
 const finishPrepare = (el, verdict) => {
   delete verdict.surface;
   watchChanges();
-  return stringify({ ...verdict, mark: changes, value: isSecret(el) ? undefined : cut(fieldValue(el), MAX_VALUE), checked: checkedState(el, actionRole(el)) || undefined });
+  return stringify({ ...verdict, mark: changes, value: isSecret(el) ? undefined : cut(fieldValue(el), MAX_VALUE), checked: checkedState(el, listedRole(el)) || undefined });
 };
 
 /** Whether the pointer is over an element. @type {(args: {doc: string, id: number}) => string} */
