@@ -47,6 +47,14 @@ func New(generation protocol.Generation) *Observer {
 // slices: a cut could fall into one. cut says that the text goes on in the page.
 func (o *Observer) Hide(hide func(text string, cut bool) string) { o.hide = hide }
 
+// Hidden is a text of the page as the agent may see it; cut as for Hide.
+func (o *Observer) Hidden(text string, cut bool) string {
+	if o.hide == nil {
+		return text
+	}
+	return o.hide(text, cut)
+}
+
 // Generation is the one that refs and observation ids belong to.
 func (o *Observer) Generation() protocol.Generation { return o.generation }
 

@@ -185,41 +185,6 @@ func (a *ScrollArgs) Validate() *Error {
 	return a.check(a.To == "element")
 }
 
-// WaitArgs wait for a condition.
-type WaitArgs struct {
-	Target
-	Until string `json:"until"`
-	// Text or URL is a substring that must appear.
-	Text string `json:"text,omitempty"`
-	URL  string `json:"url,omitempty"`
-	// TimeoutMS: default 10,000, at most 30,000.
-	TimeoutMS int64 `json:"timeout_ms,omitempty"`
-}
-
-// Validate checks that the condition has what it needs.
-func (a *WaitArgs) Validate() *Error {
-	if a.TimeoutMS < 0 || a.TimeoutMS > 30_000 {
-		return Errorf(CodeInvalidArgument, "timeout_ms %d: want 1-30000", a.TimeoutMS)
-	}
-	switch a.Until {
-	case "load", "network-idle":
-		return nil
-	case "text":
-		if a.Text == "" {
-			return Errorf(CodeInvalidArgument, "until text: the field text is missing")
-		}
-		return nil
-	case "url":
-		if a.URL == "" {
-			return Errorf(CodeInvalidArgument, "until url: the field url is missing")
-		}
-		return nil
-	case "element-visible", "element-hidden":
-		return a.check(true)
-	}
-	return Errorf(CodeInvalidArgument, "until %q: want load, network-idle, text, url, element-visible or element-hidden", clip(a.Until, 20))
-}
-
 // What tabs does.
 const (
 	TabsList   = "list"

@@ -184,8 +184,15 @@ var argsCases = map[protocol.Kind]struct{ good, bad []string }{
 		[]string{`{}`, `{"to":"left"}`, `{"to":"down","pages":-1}`, `{"to":"down","pages":20.5}`, `{"to":"element"}`},
 	},
 	protocol.KindWait: {
-		[]string{`{"until":"load"}`, `{"until":"network-idle"}`, `{"until":"text","text":"x"}`, `{"until":"url","url":"/a"}`, `{"until":"element-visible","element_ref":"e1"}`, `{"until":"element-hidden","element_ref":"e1","timeout_ms":30000}`},
-		[]string{`{}`, `{"until":"text"}`, `{"until":"url"}`, `{"until":"element-visible"}`, `{"until":"1+1"}`, `{"until":"load","timeout_ms":30001}`, `{"until":"load","timeout_ms":-1}`},
+		[]string{
+			`{"until":"quiet"}`, `{"until":"element-visible","role":"button","name":"Save"}`, `{"until":"element-hidden","role":"dialog"}`,
+			`{"until":"load"}`, `{"until":"network-idle"}`, `{"until":"text","text":"x"}`, `{"until":"url","url":"/a"}`, `{"until":"element-visible","element_ref":"e1"}`, `{"until":"element-hidden","element_ref":"e1","timeout_ms":30000}`,
+		},
+		[]string{
+			`{"until":"element-visible","name":"Save"}`, `{"until":"element-visible","role":"button","element_ref":"e1"}`, `{"until":"element-visible","role":"#x"}`,
+			`{"until":"element-visible","role":"button","name":"` + strings.Repeat("a", 501) + `"}`,
+			`{}`, `{"until":"text"}`, `{"until":"url"}`, `{"until":"element-visible"}`, `{"until":"1+1"}`, `{"until":"load","timeout_ms":30001}`, `{"until":"load","timeout_ms":-1}`,
+		},
 	},
 	protocol.KindBack:    {[]string{``, `{}`}, []string{`[]`}},
 	protocol.KindForward: {[]string{``, `{}`}, []string{`7`}},

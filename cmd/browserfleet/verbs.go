@@ -194,14 +194,16 @@ func (c *scrollCmd) Run(a *app) error {
 
 type waitCmd struct {
 	verb
-	Until string `arg:"" help:"load, network-idle, text, url, element-visible or element-hidden."`
+	Until string `arg:"" help:"load, network-idle, quiet, text, url, element-visible or element-hidden."`
 	What  string `arg:"" optional:"" help:"The text, the part of the URL, or the element."`
+	Role  string `help:"Role of an element that was not observed yet, such as button." placeholder:"ROLE"`
+	Name  string `help:"Part of its name." placeholder:"TEXT"`
 	For   int64  `help:"Milliseconds to wait, at most 30000." name:"for-ms" default:"10000"`
 }
 
 func (c *waitCmd) Run(a *app) error {
 	return c.run(a, protocol.KindWait, func(s *session) protocol.Args {
-		args := &protocol.WaitArgs{Until: c.Until, TimeoutMS: c.For}
+		args := &protocol.WaitArgs{Until: c.Until, TimeoutMS: c.For, Role: c.Role, Name: c.Name}
 		switch c.Until {
 		case "text":
 			args.Text = c.What
@@ -218,6 +220,8 @@ func (c *waitCmd) Run(a *app) error {
 // waitedFor is what came.
 func (c *waitCmd) waitedFor() string {
 	switch {
+	case c.Role != "":
+		return fmt.Sprintf("%s %s %q", c.Until, view.Line(c.Role, 40), view.Line(c.Name, 80))
 	case c.What == "":
 		return c.Until
 	case c.Until == "text", c.Until == "url":

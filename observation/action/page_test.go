@@ -108,6 +108,43 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestWaitForWhatIsNotThereYet: by role and name, also in a frame; and until it is gone.
+func TestWaitForWhatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	a := on(t, `<button hidden>Save</button><button>Other</button><div id=p></div><script>function soon(f){setTimeout(f,200)}</script>`)
+	for add, args := range map[string]object{
+		`p.innerHTML='<button>Save all</button>'`:                           {"role": "button", "name": "save"},
+		`p.innerHTML='<h2>Your order</h2>'`:                                 {"role": "heading", "name": "Your order"},
+		`p.innerHTML='<dialog open aria-label=Sure>x</dialog>'`:             {"role": "dialog"},
+		`p.innerHTML='<iframe srcdoc="<a href=/x>Inside</a>"></iframe>'`:    {"role": "link", "name": "inside"},
+		`p.attachShadow({mode:"open"}).innerHTML='<input aria-label=Deep>'`: {"role": "textbox", "name": "Deep"},
+	} {
+		args["until"], args["timeout_ms"] = "element-visible", 150
+		a.page.Eval(a.ctx, t, "if(!p.shadowRoot)p.textContent='';0")
+		if !strings.Contains(add, "attachShadow") {
+			a.fails(protocol.KindWait, args, protocol.CodeWaitTimeout, protocol.DispatchedNo)
+		}
+		a.page.Eval(a.ctx, t, "q=document.createElement('div');p.replaceWith(q);q.id='p';p=q;soon(()=>{"+add+"});0")
+		args["timeout_ms"] = 20_000
+		a.ok(protocol.KindWait, args)
+		a.page.Eval(a.ctx, t, "soon(()=>{p.style.display='none'});0")
+		args["until"] = "element-hidden"
+		a.ok(protocol.KindWait, args)
+		a.page.Eval(a.ctx, t, "p.style.display='';0")
+	}
+}
+
+// TestWaitUntilQuiet: until neither the network nor the page does anything.
+func TestWaitUntilQuiet(t *testing.T) {
+	t.Parallel()
+	a := on(t, `<p id=p></p>`)
+	a.page.Eval(a.ctx, t, `n=0;(function tick(){p.textContent=++n;if(n<20)setTimeout(tick,60)})();0`)
+	a.ok(protocol.KindWait, object{"until": "quiet"})
+	a.probe("n", 20.0)
+	a.page.Eval(a.ctx, t, `setInterval(()=>p.textContent=n++,60);0`)
+	a.fails(protocol.KindWait, object{"until": "quiet", "timeout_ms": 900}, protocol.CodeWaitTimeout, protocol.DispatchedNo)
+}
+
 func TestOpenDialogStopsActions(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, pagetest.OpenAsking(t))

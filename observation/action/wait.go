@@ -39,12 +39,17 @@ func (r *run) wait(ctx context.Context, act protocol.Action) *protocol.Error {
 		_, err = observation.Until(waiting, r.page, func(s observation.State) bool { return s.Loaded && !s.Navigating })
 	case "network-idle":
 		err = r.waitIdle(waiting)
+	case "quiet":
+		err = r.waitQuiet(waiting)
 	case "url":
 		_, err = observation.Until(waiting, r.page, func(s observation.State) bool { return strings.Contains(s.URL, args.URL) })
 	case "text":
 		err = r.waitText(waiting, args.Text)
 	default:
-		return r.waitElement(waiting, args)
+		if args.Role == "" {
+			return r.waitElement(waiting, args)
+		}
+		err = r.waitNamed(waiting, args)
 	}
 	return r.waited(waiting, err)
 }

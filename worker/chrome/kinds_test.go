@@ -152,3 +152,20 @@ func TestBatch(t *testing.T) {
 		t.Errorf("begun %d times, %v", begun, out.Err)
 	}
 }
+
+// TestWaitingForANameTellsNoSecret: else a page that shows one could be asked for it letter
+// by letter.
+func TestWaitingForANameTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	h := newHands(t, `<button>Token `+secret+`</button><button>Costs</button>`)
+	wait := func(name string) *protocol.Error {
+		return h.request(protocol.KindWait, map[string]any{"until": "element-visible", "role": "button", "name": name, "timeout_ms": 400}).Err
+	}
+	for name, code := range map[string]protocol.Code{
+		"token": "", "costs": "", "": "", "token " + secret[:3]: protocol.CodeWaitTimeout, secret[2:7]: protocol.CodeWaitTimeout, secret: protocol.CodeWaitTimeout,
+	} {
+		if err := wait(name); (err == nil) != (code == "") || err != nil && err.Code != code {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
