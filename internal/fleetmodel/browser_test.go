@@ -131,3 +131,9 @@ func (b *browser) Close(context.Context) error {
 }
 
 func (b *browser) lose() { b.loseOnce.Do(func() { close(b.lost) }) }
+
+// forgets: the browser died with what was not saved, so nobody can save that any more;
+// the record tells which effects they were.
+func (h *hold) forgets() {
+	h.finished, h.done, h.captured = h.saved, h.saved, h.saved
+}

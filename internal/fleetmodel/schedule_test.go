@@ -244,6 +244,9 @@ func (w *world) move(a *agent, e event) {
 		}
 	case opLoseBrowser:
 		if h := wk.holds(); h != nil && h.browser != nil {
+			w.mu.Lock()
+			h.hold.forgets()
+			w.mu.Unlock()
 			h.browser.lose()
 		}
 	case opFull:

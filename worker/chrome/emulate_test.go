@@ -13,6 +13,7 @@ import (
 	"github.com/browserfleet/browserfleet/egressproxy"
 	"github.com/browserfleet/browserfleet/protocol"
 	"github.com/browserfleet/browserfleet/supervisor"
+	"github.com/browserfleet/browserfleet/worker/policies"
 )
 
 // allow adds hosts at the site's port to the policy.
@@ -27,7 +28,7 @@ func (b *bench) allow(hosts ...string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.launcher.cfg.Policy = policy
+	b.launcher.cfg.Policies = policies.Fixed(policy)
 }
 
 // awaitFrames waits until the named frames have documents, and returns their ids.
