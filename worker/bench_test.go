@@ -160,11 +160,16 @@ type browser struct {
 	logged        func() string
 	seen          chan string // the dispatch log as it was after dispatch
 	tired, asks   atomic.Bool
+	weighed       chan struct{} // whether it is tired was asked
 }
 
 func (br *browser) Asks() bool { return br.asks.Load() }
 
 func (br *browser) Tired() string {
+	select {
+	case br.weighed <- struct{}{}:
+	default:
+	}
 	if br.tired.Load() {
 		return "the test says so"
 	}
@@ -179,7 +184,7 @@ func (b *bench) Open(ctx context.Context, spec environment.Spec) (environment.Br
 	}
 	br := &browser{
 		Browser: inner, live: spec.Live, suspended: make(chan struct{}, 16), resumed: make(chan struct{}, 16), closed: make(chan struct{}, 16),
-		over: b.over, gate: make(chan struct{}), reached: make(chan struct{}, 16), dispatched: make(chan error, 16), open: make(chan bool, 16), seen: make(chan string, 16),
+		weighed: make(chan struct{}, 1), over: b.over, gate: make(chan struct{}), reached: make(chan struct{}, 16), dispatched: make(chan error, 16), open: make(chan bool, 16), seen: make(chan string, 16),
 		logged: func() string { data, _ := os.ReadFile(b.log); return string(data) },
 	}
 	b.opened <- br

@@ -145,3 +145,21 @@ func TestADrainNamesWhoseDialogIsLost(t *testing.T) {
 		t.Errorf("%s: nobody else can take it", rec.State)
 	}
 }
+
+func TestAWornBrowserThatAsksIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 4)
+	br := b.hold(one)
+	close(br.gate)
+	b.changed(one)
+	br.asks.Store(true)
+	br.tired.Store(true)
+	for range 3 { // the first may have come before, the second is over with the third
+		await(t, "a look at how worn it is", br.weighed)
+	}
+	if len(br.closed) > 0 || len(b.opened) > 0 {
+		t.Fatal("replaced with a dialog open")
+	}
+	br.asks.Store(false)
+	close(await(t, "another browser", b.opened).gate)
+}

@@ -17,16 +17,16 @@ type wearing interface {
 // reasonRecycled is what the agent is told of a planned replacement.
 const reasonRecycled = "recycled"
 
-// recycle replaces a browser that asks for it, if nothing runs and nothing is
-// queued: its agent is between two actions. Without a checkpoint there is no
-// replacement: the old browser has the only copy.
+// recycle replaces a browser that asks for it, if nothing runs, nothing is queued
+// and no dialog is open: its agent is between two actions. Without a checkpoint there
+// is no replacement: the old browser has the only copy.
 func (e *Environment) recycle(ctx context.Context) error {
 	b, ok := e.browser.(wearing)
 	if !ok || e.state != Idle || e.queue.Len() > 0 || e.keeper == nil || e.saving != nil || e.releasing != "" || e.isSuspended() {
 		return nil
 	}
 	why := b.Tired()
-	if why == "" {
+	if why == "" || e.asks() {
 		return nil
 	}
 	if err := e.save(ctx, checkpoints.ReasonRequested, unwanted); err != nil {

@@ -59,6 +59,9 @@ func (e *Environment) hibernate(ctx context.Context) error {
 	if err := e.drainPushes(); err != nil || e.queue.Len() > 0 || e.control.Len() > 0 {
 		return err // it is served first
 	}
+	if len(e.closers) == 0 && e.deleting == nil && e.asks() {
+		return nil // a dialog opened meanwhile
+	}
 	ephemeral := e.holder.Record().Persistence == protocol.PersistEphemeral
 	err := e.holder.Update(ctx, func(r *protocol.OwnerRecord) error {
 		event := protocol.RecordHibernate
