@@ -38,6 +38,7 @@ var messages = map[string]any{
 	"trim_hint":        protocol.TrimHint{},
 	"result_query":     protocol.ResultQuery{},
 	"result_reply":     protocol.ResultReply{},
+	"policy_document":  protocol.PolicyDocument{},
 	"evidence_query":   protocol.EvidenceQuery{},
 	"evidence_reply":   protocol.EvidenceReply{},
 	"owner_info":       protocol.OwnerInfo{},
