@@ -8,17 +8,14 @@ import (
 	"github.com/browserfleet/browserfleet/worker/environment"
 )
 
-// batch runs the steps until one fails. It is one effect: the gate opens once, at the
-// first step that needs it; an environment that is lost meanwhile ends ctx.
+// batch runs the steps until one fails. It is one effect, but each step passes the gate:
+// a worker that has lost its owner in the middle begins no other.
 func (r *run) batch(ctx context.Context, args *protocol.BatchArgs) {
-	opened := false
 	gate := func() error {
-		if opened {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := r.dispatch()
-		opened = err == nil
-		return err
+		return r.dispatch()
 	}
 	steps := make([]protocol.Action, len(args.Steps))
 	for i := range args.Steps {

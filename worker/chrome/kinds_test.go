@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -112,6 +113,7 @@ func TestBatch(t *testing.T) {
 	step := func(kind protocol.Kind, args map[string]any) map[string]any {
 		return map[string]any{"kind": kind, "args": args}
 	}
+	most := 20 // steps that the gate lets through
 	batch := func(steps ...map[string]any) (*environment.Outcome, int) {
 		raw, err := json.Marshal(map[string]any{"v": 1, "kind": "batch", "args": map[string]any{"steps": steps}})
 		if err != nil {
@@ -122,7 +124,13 @@ func TestBatch(t *testing.T) {
 			t.Fatal(refused)
 		}
 		begun := 0
-		out := h.browser.Run(context60(t), &act, func() error { begun++; return nil })
+		out := h.browser.Run(context60(t), &act, func() error {
+			if begun == most {
+				return errors.New("the owner is another worker's")
+			}
+			begun++
+			return nil
+		})
 		return out, begun
 	}
 	out, begun := batch(
@@ -130,7 +138,7 @@ func TestBatch(t *testing.T) {
 		step(protocol.KindWait, map[string]any{"until": "load"}), step(protocol.KindClick, map[string]any{"element_ref": h.on("link", "Link")}),
 	)
 	h.says(out, "OneTwoLink\nx;one;")
-	if begun != 1 || len(out.Steps) != 4 || out.Verdict != protocol.VerdictNavigated || out.Dispatched != protocol.DispatchedYes {
+	if begun != 3 || len(out.Steps) != 4 || out.Verdict != protocol.VerdictNavigated || out.Dispatched != protocol.DispatchedYes {
 		t.Errorf("begun %d times, %d steps, %s, %s", begun, len(out.Steps), out.Verdict, out.Dispatched)
 	}
 	for i, s := range out.Steps {
@@ -141,6 +149,12 @@ func TestBatch(t *testing.T) {
 	if s := out.Steps[3]; s.Verdict != protocol.VerdictNavigated || s.Transition.After.URL != s.Transition.Before.URL+"/#there" && s.Transition.After.URL != s.Transition.Before.URL+"#there" {
 		t.Errorf("the last step: %s, %s", s.Verdict, s.Transition.After.URL)
 	}
+	most = 1
+	if out, _ = batch(step(protocol.KindClick, one), step(protocol.KindClick, one), step(protocol.KindClick, one)); len(out.Steps) != 2 ||
+		out.Steps[0].Status != protocol.StatusOK || out.Steps[1].Dispatched != protocol.DispatchedNo || out.Err.Dispatched != protocol.DispatchedYes {
+		t.Errorf("an owner that is lost in the middle: %+v %v", out.Steps, out.Err)
+	}
+	most = 20
 	out, begun = batch(step(protocol.KindClick, two), step(protocol.KindClick, two), step(protocol.KindClick, one))
 	if e := out.Err; e == nil || e.Code != protocol.CodeStaleRef || e.Dispatched != protocol.DispatchedYes || e.Retryable || !strings.HasPrefix(e.Message, "step 2 of 3 (click): ") {
 		t.Errorf("%+v", out.Err)

@@ -143,6 +143,9 @@ func (a *actor) dispatch(ctx context.Context, t task) error {
 			return err
 		}
 	}
+	if a.dispatched {
+		return nil // a later step of a batch, which is one effect with one line
+	}
 	adm := t.admitted
 	if t.refusal == nil {
 		err := e.cfg.Dispatches.Dispatch(protocol.DispatchEntry{

@@ -12,9 +12,10 @@ import (
 // Browser is one environment's live browser. Its methods are called from one
 // goroutine at a time, but for Suspend, Lost and Close.
 type Browser interface {
-	// Run performs one action. It calls dispatch exactly once, directly before
-	// the first thing that can have an effect; if that fails, nothing was sent
-	// and the error is the outcome's. It returns soon after ctx ends.
+	// Run performs one action. It calls dispatch directly before the first thing
+	// that can have an effect, and a batch before that of each step; if it fails,
+	// nothing of it was sent and the error is the outcome's, or the step's. It returns
+	// soon after ctx ends.
 	Run(ctx context.Context, a *protocol.Action, dispatch func() error) *Outcome
 	// Capture reads the state that outlives the browser.
 	Capture(ctx context.Context) (checkpoints.State, error)
