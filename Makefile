@@ -20,7 +20,7 @@ export RAPID_NOFAILFILE := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test unit check format format-check vet staticcheck arch model mutations soak smoke bench-fleet audit generate fuzz chaos chaos-tests failover realworld clean
+.PHONY: help setup build demo test unit check format format-check vet staticcheck arch model mutations soak smoke bench-fleet bench-supervisor audit generate fuzz chaos chaos-tests failover realworld clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ smoke: build ## a short load run with simulated browsers; fails on a broken prom
 
 bench-fleet: build ## measure the fleet's figures, 10 minutes on a quiet machine (docs/benchmarks.md); BENCH='--figure lost'
 	$(BIN) bench $(BENCH)
+
+bench-supervisor: build ## measure what pages do to an agent: dialogs, loops, dead and wedged browsers, thirty frames (5 minutes)
+	$(BIN) bench --figure dialog --figure late --figure died --figure wedged
+	$(GO) test ./supervisor -run '^$$' -bench 'TreeOf30|CrashNoticed' -benchtime 10x -timeout $(TIMEOUT)
 
 audit: ## look for unchecked errors and unused functions (not part of check)
 	$(TOOL) errcheck ./...

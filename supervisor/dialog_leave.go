@@ -21,14 +21,18 @@ const (
 // MakeWay makes a page ready to be left by a navigation that follows. Open dialogs of
 // it and of the tabs that share its renderer are answered; a page that goes on
 // asking, or that does not run at all, loses its process: in front of an open dialog
-// a navigation does harm, and one of a page that asks again and again would always
-// meet one. It fails nothing, and takes at most wayLimit and the end of a process.
+// a navigation does harm, one of a page that asks again and again would always meet
+// one, and one to the same site would wait in the queue of a process that loops. It
+// fails nothing, and takes at most wayLimit and the end of a process.
 func (p *Page) MakeWay(ctx context.Context) {
 	if p.Snapshot().Unresponsive {
 		_ = p.EndRenderer(ctx)
 		return
 	}
 	if !p.startWay() {
+		if p.isDeaf(ctx) {
+			_ = p.EndRenderer(ctx)
+		}
 		return
 	}
 	watch := p.Watch()
@@ -51,6 +55,19 @@ func (p *Page) MakeWay(ctx context.Context) {
 		p.endAskers(ctx)
 		return
 	}
+}
+
+// isDeaf reports whether a page that has not asked runs nothing, for as long as a page
+// that only works hard may take.
+func (p *Page) isDeaf(ctx context.Context) bool {
+	if s := p.Snapshot(); s.Crashed || s.Gone || s.Orphaned || len(s.Dialogs) > 0 {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, wayLimit)
+	defer cancel()
+	err := p.Call(limited, commandGetIsolateID, nil, nil)
+	s := p.Snapshot()
+	return err != nil && limited.Err() != nil && ctx.Err() == nil && !s.Crashed && !s.Gone && len(s.Dialogs) == 0
 }
 
 // endAskers ends what asks for ever: a cross-site frame alone, or else the page.

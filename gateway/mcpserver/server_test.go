@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -229,44 +230,39 @@ func TestAnErrorSaysWhetherItWasDispatchedAndWhatIsNext(t *testing.T) {
 // TestACallThatWasGivenUpIsToldLater: it is not sent again, and not forgotten.
 func TestACallThatWasGivenUpIsToldLater(t *testing.T) {
 	t.Parallel()
-	begun, end := make(chan struct{}), make(chan struct{})
-	o := &owner{}
-	o.answer = func(ctx context.Context, req protocol.Request) (*protocol.Result, error) {
-		if req.Kind == protocol.KindClick {
-			close(begun)
-			select {
-			case <-end:
-			case <-ctx.Done():
-				return nil, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		o := &owner{}
+		o.answer = func(ctx context.Context, req protocol.Request) (*protocol.Result, error) {
+			if req.Kind == protocol.KindClick {
+				select {
+				case <-end:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
 			}
+			return ok(ctx, req)
 		}
-		return ok(ctx, req)
-	}
-	ctx, c := connect(t, o, mcpserver.ProfileCore)
-	short, giveUp := context.WithCancel(ctx)
-	gone := make(chan error, 1)
-	go func() {
-		_, err := c.CallTool(short, &mcp.CallToolParams{Name: "browser_click", Arguments: map[string]any{"element_ref": "e1"}})
-		gone <- err
-	}()
-	<-begun
-	giveUp()
-	if err := <-gone; err == nil {
-		t.Fatal("the call was answered")
-	}
-	call(ctx, t, c, "browser_observe", nil) // comes after the news that it was given up
-	close(end)
-	deadline := time.Now().Add(time.Minute)
-	for {
-		text, _ := call(ctx, t, c, "browser_observe", nil)
-		if strings.Contains(text, "An earlier call that was given up: browser_click: ok: click") {
-			break
+		ctx, c := connect(t, o, mcpserver.ProfileCore)
+		short, giveUp := context.WithCancel(ctx)
+		gone := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(short, &mcp.CallToolParams{Name: "browser_click", Arguments: map[string]any{"element_ref": "e1"}})
+			gone <- err
+		}()
+		synctest.Wait() // it waits for the browser
+		giveUp()
+		if err := <-gone; err == nil {
+			t.Fatal("the call was answered")
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not told: %s", text)
+		synctest.Wait() // the server was told
+		close(end)
+		synctest.Wait() // and has the result
+		if text, _ := call(ctx, t, c, "browser_observe", nil); !strings.HasPrefix(text, "An earlier call that was given up: browser_click: ok: click\n") {
+			t.Errorf("not told: %s", text)
 		}
-	}
-	if text, _ := call(ctx, t, c, "browser_observe", nil); strings.Contains(text, "earlier") {
-		t.Errorf("told twice: %s", text)
-	}
+		if text, _ := call(ctx, t, c, "browser_observe", nil); strings.Contains(text, "earlier") {
+			t.Errorf("told twice: %s", text)
+		}
+	})
 }

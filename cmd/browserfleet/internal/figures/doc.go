@@ -17,6 +17,10 @@
 //	rate         as many actions a second as it takes
 //	many         50,000 owners, 5,000 of them active, beside 100 at the same rate
 //	burst        SIGKILL to a worker of 100 owners that all have queued work
+//	dialog       a page asks, the agent has the dialog, answers, and the page goes on
+//	late         a page loops without an end; its action's answer after its budget
+//	died         SIGKILL to a browser; its environment answers again, from the checkpoint
+//	wedged       the frame of an open dialog is removed, and the browser replaced
 //
 // # How time is taken
 //

@@ -46,6 +46,10 @@ var all = []figure{
 	{"rate", 5, 3 * time.Minute, rate},
 	{"many", 3, 5 * time.Minute, many},
 	{"burst", 5, 3 * time.Minute, burst},
+	{"dialog", 20, 2 * time.Minute, dialog},
+	{"late", 20, 3 * time.Minute, late},
+	{"died", 20, 3 * time.Minute, died},
+	{"wedged", 10, 3 * time.Minute, wedged},
 }
 
 // Names are the figures.
