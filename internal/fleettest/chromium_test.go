@@ -50,6 +50,11 @@ func startReal(t *testing.T, idle time.Duration) *realFleet {
 }
 
 func visit(w http.ResponseWriter, req *http.Request) {
+	if req.URL.Path == "/ask" {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, `<!doctype html><p id=p>Asked nothing.</p><button onclick="p.textContent='It said '+confirm('Sure?')">Ask</button>`)
+		return
+	}
 	who := "nobody"
 	if c, err := req.Cookie("who"); err == nil {
 		who = c.Value
@@ -156,6 +161,35 @@ func TestAHibernatedChromiumLeavesNothingAndWakesSignedInOnAnotherWorker(t *test
 	res := r.visits(t, a, "kim")
 	if res.Worker == first || res.Generation < 2 || res.Restored == nil || res.Restored.From == "clean" {
 		t.Errorf("%s, generation %d, restored %+v", res.Worker, res.Generation, res.Restored)
+	}
+}
+
+// TestTheDialogPolicyOfAnAcquireHolds: who answers a page is what the agent asked for.
+func TestTheDialogPolicyOfAnAcquireHolds(t *testing.T) {
+	t.Parallel()
+	r := startReal(t, 0)
+	for policy, says := range map[protocol.DialogPolicy]string{
+		protocol.DialogMustRespond: "", protocol.DialogAutoDismiss: "It said false", protocol.DialogAutoAccept: "It said true",
+	} {
+		a := r.Agent(t, "a", protocol.Owner(policy))
+		if reply := a.Acquire(protocol.AcquireQuery{DialogPolicy: policy}); reply.Error != nil {
+			t.Fatalf("%s: %v", policy, reply.Error)
+		}
+		opened := a.Do(protocol.KindOpen, open(r.site.URL+"/ask"))
+		expect(t, opened, protocol.StatusOK, "")
+		res := a.Do(protocol.KindClick, click(opened.Observation.Elements[0].Ref))
+		expect(t, res, protocol.StatusOK, "")
+		if says == "" {
+			if res.Verdict != protocol.VerdictDialogOpened || len(res.Observation.PendingDialogs) != 1 {
+				t.Errorf("%s: %s, %+v", policy, res.Verdict, res.Observation.PendingDialogs)
+			}
+		} else if !strings.Contains(res.Observation.Text, says) || len(res.Observation.PendingDialogs) > 0 ||
+			len(res.Transition.DialogsClosed) != 1 || res.Transition.DialogsClosed[0].ClosedBy != "auto_policy" {
+			t.Errorf("%s: %q, %+v", policy, res.Observation.Text, res.Transition)
+		}
+		if err := a.Life(protocol.ServiceDelete, nil); err != nil { // there are two slots
+			t.Fatal(err)
+		}
 	}
 }
 

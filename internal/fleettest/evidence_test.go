@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/browserfleet/browserfleet/client"
 	"github.com/browserfleet/browserfleet/deploy"
 	"github.com/browserfleet/browserfleet/internal/objectstore"
@@ -111,5 +113,45 @@ func TestAWatcherIsToldEveryEventInOrder(t *testing.T) {
 		if got[i] != ids[i] {
 			t.Errorf("event %d is of %s, want %s", i, got[i], ids[i])
 		}
+	}
+}
+
+// TestALostBrowserAndASleepAreToldOnTheOwnersSubject: as they happen, to whoever listens,
+// and to nobody of another owner.
+func TestALostBrowserAndASleepAreToldOnTheOwnersSubject(t *testing.T) {
+	t.Parallel()
+	f := Start(t, Options{Workers: 1, Objects: objectstore.NewMemory(), IdleTimeout: 200 * time.Millisecond})
+	a := f.Agent(t, "a", "one")
+	told, others := make(chan *nats.Msg, 256), make(chan *nats.Msg, 256)
+	for owner, ch := range map[protocol.Owner]chan *nats.Msg{"one": told, "two": others} {
+		if _, err := a.nc.ChanSubscribe(protocol.AgentEventSubject(owner), ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.settled()
+	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
+	expect(t, a.Do(protocol.KindOpen, open(page+"crash")), protocol.StatusOutcomeUnknown, protocol.CodeBrowserLost)
+	expect(t, a.Do(protocol.KindOpen, open(page)), protocol.StatusOK, "")
+	missing := map[string]protocol.Generation{protocol.EventGenerationChanged: 2, protocol.EventHibernated: 2}
+	deadline := time.After(wait)
+	for len(missing) > 0 {
+		select {
+		case m := <-told:
+			var ev protocol.Event
+			if err := json.Unmarshal(m.Data, &ev); err != nil {
+				t.Fatal(err)
+			}
+			if g, awaited := missing[ev.Type]; awaited && ev.Generation >= g {
+				delete(missing, ev.Type)
+			}
+			if ev.Owner != "one" || ev.Tenant != "a" {
+				t.Errorf("an event of %s/%s", ev.Tenant, ev.Owner)
+			}
+		case <-deadline:
+			t.Fatalf("not told: %v", missing)
+		}
+	}
+	if len(others) > 0 {
+		t.Error("another owner was told")
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/browserfleet/browserfleet/checkpoints"
 	"github.com/browserfleet/browserfleet/protocol"
+	"github.com/browserfleet/browserfleet/supervisor"
 	"github.com/browserfleet/browserfleet/worker/environment"
 )
 
@@ -62,4 +64,38 @@ func TestWhatHappensBetweenActionsIsToldAtOnce(t *testing.T) {
 		pending.Forget()
 	}
 	await(protocol.EventPageCrashed)
+}
+
+// TestACrashAsksTheSiteForNothing: a page that died may have come from a POST; only its
+// agent loads it again.
+func TestACrashAsksTheSiteForNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context60(t)
+	var asked atomic.Int64
+	b := newBench(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><title>Shop</title><link rel=icon href="data:,"><button>Pay</button>`)
+	}))
+	browser, _ := b.open(ctx, &checkpoints.Loaded{}, 1)
+	b.ok(b.do(ctx, browser, protocol.KindOpen, &protocol.OpenArgs{URL: b.site.URL + "/"}))
+	before := asked.Load()
+	if pending, err := browser.page.Send("Page.crash", nil); err == nil {
+		pending.Forget()
+	}
+	if _, err := browser.page.Await(ctx, func(s *supervisor.Snapshot) bool { return s.Crashed }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if out := b.do(ctx, browser, protocol.KindObserve, &protocol.ObserveArgs{}); out.Err == nil || out.Err.Code != protocol.CodePageCrashed {
+			t.Errorf("a look at a crashed page: %v", out.Err)
+		}
+	}
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("the site was asked %d times", n)
+	}
+	b.ok(b.do(ctx, browser, protocol.KindReload, &protocol.NoArgs{}))
+	if n := asked.Load() - before; n != 1 {
+		t.Errorf("the reload asked %d times", n)
+	}
 }
