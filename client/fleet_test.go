@@ -89,9 +89,14 @@ func newFleet(t testing.TB, s *testkit.Server, answer func(f *fleet, owner proto
 	return f
 }
 
+// serve answers once the server knows of it: a question of another connection that is
+// asked right after finds somebody.
 func (f *fleet) serve(subject string, h nats.MsgHandler) {
 	f.t.Helper()
 	if _, err := f.conn.NC.Subscribe(subject, h); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.conn.NC.FlushWithContext(testContext(f.t)); err != nil {
 		f.t.Fatal(err)
 	}
 }
