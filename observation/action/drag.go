@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -77,6 +78,7 @@ func (r *run) destination(args *protocol.DragArgs) *protocol.Error {
 // take presses the button on the element. A press that came to something else was kept
 // from the page, and is tried again.
 func (r *run) take(ctx context.Context, args *protocol.DragArgs) (point, int, *protocol.Error) {
+	begun := time.Now()
 	for try := 1; ; try++ {
 		t, p, refused := r.prepare(ctx, args.Target, prepareArgs{Kind: forDrag, Offset: args.Offset})
 		if refused != nil {
@@ -105,7 +107,7 @@ func (r *run) take(ctx context.Context, args *protocol.DragArgs) (point, int, *p
 			return at, 0, r.fail(ctx, "drag", err)
 		case c.Missed == "":
 			return at, 0, protocol.Errorf(protocol.CodeActionFailed, "%s: no press came to its document; something may have slid in front of it", t.Ref)
-		case try == maxClicks:
+		case enough(try, begun):
 			return at, 0, protocol.Errorf(protocol.CodeCovered, "%s: the press came to %s instead and was kept from the page", t.Ref, observation.Cut(c.Missed, maxMessage))
 		}
 		if err := r.nextPicture(ctx); err != nil {

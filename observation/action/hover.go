@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"time"
 
 	"github.com/browserfleet/browserfleet/observation"
 	"github.com/browserfleet/browserfleet/protocol"
@@ -14,6 +15,7 @@ func (r *run) hover(ctx context.Context, act protocol.Action) *protocol.Error {
 	acting, cancel := limit(ctx, actionLimit)
 	defer cancel()
 	check := prepareArgs{Kind: forHover, Offset: args.Offset}
+	begun := time.Now()
 	for try := 1; ; try++ {
 		t, p, refused := r.prepare(acting, args.Target, check)
 		if refused != nil {
@@ -32,7 +34,7 @@ func (r *run) hover(ctx context.Context, act protocol.Action) *protocol.Error {
 			return r.fail(acting, "hover", err)
 		case err != nil, h.Gone, h.Hovered:
 			return r.settle(ctx, p.Mark)
-		case try == maxClicks:
+		case enough(try, begun):
 			return protocol.Errorf(protocol.CodeNoEffect, "the pointer was moved to %s and is not over it", t.Ref).WithDispatched(protocol.DispatchedYes)
 		}
 		if err := r.nextPicture(acting); err != nil {
