@@ -231,6 +231,10 @@ func (r *run) observe(ctx context.Context, late bool) {
 		r.titles(ctx)
 		return
 	}
+	if done(); r.out.Err == nil && r.tabLeft(ctx) {
+		r.observe(ctx, late)
+		return
+	}
 	snap := r.b.page.Snapshot()
 	switch {
 	case r.out.Err == nil && (r.action.Kind == protocol.KindTabs || r.action.Kind == protocol.KindDialog):

@@ -212,6 +212,23 @@ func (r *run) tabGone() {
 	r.out.Err, r.out.Dispatched, r.out.Verdict = nil, protocol.DispatchedYes, protocol.VerdictTabClosed
 }
 
+// tabLeft reports whether the tab closed itself only when the page was looked at, after
+// the action, and another one is shown now.
+func (r *run) tabLeft(ctx context.Context) bool {
+	left := r.b.page
+	if !left.Snapshot().Gone || len(r.b.supervised.Tabs()) == 0 {
+		return false
+	}
+	r.arrive(ctx)
+	if r.b.page == left {
+		return false
+	}
+	if r.action.Kind != protocol.KindObserve {
+		r.out.Verdict = protocol.VerdictTabClosed
+	}
+	return true
+}
+
 // titles completes the list of tabs. No event tells of titles, so the browser is
 // asked; it answers whatever its pages do.
 func (r *run) titles(ctx context.Context) {
